@@ -1,0 +1,40 @@
+# libtorch out of a PyTorch wheel, without Python: libtorch_cpu and libc10 as imported targets (see docs/development/build.md).
+# The wheel's own CMake package wants CUDA, so it is not used.
+set(torch_dir ${ATHANOR_TORCH_ROOT}/torch)
+if(NOT EXISTS ${torch_dir}/lib/libtorch_cpu.so)
+  message(FATAL_ERROR "libtorch was not found at ${torch_dir}. Run scripts/install-libtorch, or set ATHANOR_TORCH_ROOT to a "
+                      "folder that holds torch/ (for an installed PyTorch: python3 -c 'import torch,os;print(os.path.dirname(os.path.dirname(torch.__file__)))').")
+endif()
+file(STRINGS ${torch_dir}/version.py torch_version_line REGEX "__version__ = ")
+string(REGEX REPLACE ".*'([^']+)'.*" "\\1" ATHANOR_TORCH_VERSION "${torch_version_line}")
+
+add_library(athanor_c10 SHARED IMPORTED)
+set_target_properties(athanor_c10 PROPERTIES IMPORTED_LOCATION ${torch_dir}/lib/libc10.so)
+add_library(athanor_torch_cpu SHARED IMPORTED)
+set_target_properties(athanor_torch_cpu PROPERTIES IMPORTED_LOCATION ${torch_dir}/lib/libtorch_cpu.so)
+
+add_library(athanor_torch INTERFACE)
+target_include_directories(athanor_torch SYSTEM INTERFACE ${torch_dir}/include)
+target_compile_definitions(athanor_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO AT_PER_OPERATOR_HEADERS
+                           ATHANOR_TORCH_VERSION="${ATHANOR_TORCH_VERSION}")
+target_link_libraries(athanor_torch INTERFACE athanor_torch_cpu athanor_c10 Threads::Threads)
+set(torch_rpath ${torch_dir}/lib)
+foreach(folder nvidia/cu13/lib nvidia/cuda_runtime/lib nvidia/cuda_cupti/lib)
+  if(EXISTS ${ATHANOR_TORCH_ROOT}/${folder})
+    list(APPEND torch_rpath ${ATHANOR_TORCH_ROOT}/${folder})
+  endif()
+endforeach()
+list(JOIN torch_rpath ":" torch_rpath)
+target_link_options(athanor_torch INTERFACE -Wl,-rpath,${torch_rpath} -Wl,-rpath-link,${torch_rpath}
+                    -Wl,--allow-shlib-undefined -Wl,--disable-new-dtags)
+
+# One precompiled header for everything that sees tensors.
+function(athanor_torch_precompiled_header target)
+  if(NOT TARGET athanor_torch_pch)
+    file(WRITE ${CMAKE_BINARY_DIR}/athanor_torch_pch.cpp "")
+    add_library(athanor_torch_pch STATIC ${CMAKE_BINARY_DIR}/athanor_torch_pch.cpp)
+    target_link_libraries(athanor_torch_pch PRIVATE athanor_torch athanor_options)
+    target_precompile_headers(athanor_torch_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/torch_pch.h)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM athanor_torch_pch)
+endfunction()
