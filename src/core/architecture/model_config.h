@@ -52,8 +52,8 @@ struct ModelConfig {
   std::optional<std::int64_t> bos_token_id;
   std::vector<std::int64_t> eos_token_ids;
   std::optional<std::int64_t> pad_token_id;
-  std::string dtype;           // "float32", "bfloat16", "float16" or "": what config.json says the weights are
-  base::JsonValue source;      // config.json as read; written back as it was on save
+  std::string dtype;       // "float32", "bfloat16", "float16" or "": what config.json says the weights are
+  base::JsonValue source;  // config.json as read; written back as it was on save
 };
 
 // `name` is the file for messages. Fails: UserError listing every problem (missing key, impossible shape, an architecture or
@@ -63,8 +63,8 @@ ModelConfig parse_model_config(const base::JsonValue& json, const std::string& n
 enum class Initializer { kNormal, kOnes, kZeros };  // normal: N(0, initializer_range)
 
 struct ParameterSpec {
-  std::string name;                  // "model.layers.0.self_attn.q_proj.weight"
-  std::vector<std::int64_t> shape;   // row-major; linear weights are [out, in]
+  std::string name;                 // "model.layers.0.self_attn.q_proj.weight"
+  std::vector<std::int64_t> shape;  // row-major; linear weights are [out, in]
   Initializer initializer = Initializer::kNormal;
   std::int64_t num_elements() const;
   // HF Trainer exempts biases and norms from weight decay.

@@ -52,8 +52,8 @@ __attribute__((target("sse4.2"))) std::uint32_t update_hardware(std::uint32_t cr
 std::uint32_t crc32c(std::uint32_t crc, const void* data, std::size_t num_bytes) {
   const auto* bytes = static_cast<const unsigned char*>(data);
 #if defined(__x86_64__)
-  static const bool kHasHardware = __builtin_cpu_supports("sse4.2") != 0;
-  if (kHasHardware) return ~update_hardware(~crc, bytes, num_bytes);
+  static const bool has_hardware = __builtin_cpu_supports("sse4.2") != 0;
+  if (has_hardware) return ~update_hardware(~crc, bytes, num_bytes);
 #endif
   return ~update_portable(~crc, bytes, num_bytes);
 }

@@ -41,8 +41,7 @@ Problem with_errno(Problem problem, int error_number) {
 }  // namespace
 
 EnvironmentError::EnvironmentError(std::string what, std::string where, std::string remedy, int error_number)
-    : Error(ExitCode::kEnvironment,
-            format_problem(with_errno({what, where, remedy}, error_number))),
+    : Error(ExitCode::kEnvironment, format_problem(with_errno({what, where, remedy}, error_number))),
       problem_(with_errno({std::move(what), std::move(where), std::move(remedy)}, error_number)),
       error_number_(error_number) {}
 

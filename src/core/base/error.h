@@ -110,7 +110,7 @@ class Problems {
 }  // namespace athanor::base
 
 // A broken invariant is a bug of ours: message, place, abort. Never reachable by user input.
-#define ATHANOR_CHECK(condition, message)                                                  \
-  do {                                                                                     \
+#define ATHANOR_CHECK(condition, message)                                                   \
+  do {                                                                                      \
     if (!(condition)) ::athanor::base::fail_check(#condition, __FILE__, __LINE__, message); \
   } while (false)

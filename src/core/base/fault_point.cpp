@@ -18,9 +18,15 @@ namespace athanor::base {
 namespace {
 
 constexpr std::array kNames = {
-    "checkpoint_begin",        "checkpoint_mid_write",     "checkpoint_before_manifest",
-    "checkpoint_before_rename", "checkpoint_after_rename", "cache_mid_write",
-    "cache_before_commit",     "step_begin",               "step_end",
+    "checkpoint_begin",
+    "checkpoint_mid_write",
+    "checkpoint_before_manifest",
+    "checkpoint_before_rename",
+    "checkpoint_after_rename",
+    "cache_mid_write",
+    "cache_before_commit",
+    "step_begin",
+    "step_end",
     "trainer_state_before_write",
 };
 constexpr std::array kActions = {"kill", "throw", "enospc", "stop"};

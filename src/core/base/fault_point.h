@@ -8,16 +8,16 @@
 namespace athanor::base {
 
 enum class FaultPoint {
-  kCheckpointBegin,          // the temporary checkpoint folder was made
-  kCheckpointMidWrite,       // in the middle of a tensor file
-  kCheckpointBeforeManifest, // all parts are synced, the manifest is not there
-  kCheckpointBeforeRename,   // the manifest is there, the folder still has its temporary name
-  kCheckpointAfterRename,    // the checkpoint exists, old ones are not yet removed
-  kCacheMidWrite,            // in the middle of the token cache
-  kCacheBeforeCommit,        // the token cache is written, its index is not
-  kStepBegin,                // before the first micro-batch of an optimizer step
-  kStepEnd,                  // after the optimizer step, before it is logged
-  kTrainerStateBeforeWrite,  // before trainer_state.json
+  kCheckpointBegin,           // the temporary checkpoint folder was made
+  kCheckpointMidWrite,        // in the middle of a tensor file
+  kCheckpointBeforeManifest,  // all parts are synced, the manifest is not there
+  kCheckpointBeforeRename,    // the manifest is there, the folder still has its temporary name
+  kCheckpointAfterRename,     // the checkpoint exists, old ones are not yet removed
+  kCacheMidWrite,             // in the middle of the token cache
+  kCacheBeforeCommit,         // the token cache is written, its index is not
+  kStepBegin,                 // before the first micro-batch of an optimizer step
+  kStepEnd,                   // after the optimizer step, before it is logged
+  kTrainerStateBeforeWrite,   // before trainer_state.json
 };
 
 const char* fault_point_name(FaultPoint point);

@@ -31,7 +31,8 @@ constexpr std::size_t kWriteBufferBytes = 1 << 20;
     case EPERM:
       throw UserError("the file may not be read", path, "give yourself read permission, or name another file");
     default:
-      throw EnvironmentError("the file cannot be read", path, "check the disk or the network file system", error_number);
+      throw EnvironmentError("the file cannot be read", path, "check the disk or the network file system",
+                             error_number);
   }
 }
 
@@ -45,10 +46,12 @@ constexpr std::size_t kWriteBufferBytes = 1 << 20;
     case EACCES:
     case EPERM:
     case EROFS:
-      throw UserError("this place may not be written to", path, "give yourself write permission, or name another folder");
+      throw UserError("this place may not be written to", path,
+                      "give yourself write permission, or name another folder");
     case ENOSPC:
     case EDQUOT:
-      throw EnvironmentError("the disk is full", path, "free some space or name a folder on another disk", error_number);
+      throw EnvironmentError("the disk is full", path, "free some space or name a folder on another disk",
+                             error_number);
     default:
       throw EnvironmentError("writing failed", path, "check the disk or the network file system", error_number);
   }
@@ -147,7 +150,8 @@ void rename_durably(const std::string& from, const std::string& to) {
 std::uint64_t free_bytes(const std::string& path) {
   fs::path probe = fs::absolute(path);
   std::error_code error;
-  while (!fs::exists(probe, error) && probe.has_parent_path() && probe != probe.parent_path()) probe = probe.parent_path();
+  while (!fs::exists(probe, error) && probe.has_parent_path() && probe != probe.parent_path())
+    probe = probe.parent_path();
   struct statvfs info {};
   if (::statvfs(probe.c_str(), &info) != 0) {
     throw EnvironmentError("the file system does not say how much is free", probe.string(), "check the disk", errno);

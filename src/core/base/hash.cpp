@@ -45,6 +45,8 @@ ContentHash& ContentHash::add(std::uint64_t value) { return add(&value, sizeof v
 
 std::uint64_t ContentHash::value64() const { return mix(a_ ^ mix(b_ + length_)); }
 
-std::string ContentHash::hex() const { return fmt::format("{:016x}{:016x}", value64(), mix(b_ ^ mix(a_ + length_ + 1))); }
+std::string ContentHash::hex() const {
+  return fmt::format("{:016x}{:016x}", value64(), mix(b_ ^ mix(a_ + length_ + 1)));
+}
 
 }  // namespace athanor::base

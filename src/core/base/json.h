@@ -40,7 +40,8 @@ class JsonValue {
   JsonValue(std::nullptr_t) {}
   JsonValue(bool value) : kind_(JsonKind::kBool), bool_(value) {}
   JsonValue(int value) : JsonValue(static_cast<std::int64_t>(value)) {}
-  JsonValue(std::int64_t value) : kind_(JsonKind::kNumber), is_integer_(true), integer_(value), number_(static_cast<double>(value)) {}
+  JsonValue(std::int64_t value)
+      : kind_(JsonKind::kNumber), is_integer_(true), integer_(value), number_(static_cast<double>(value)) {}
   JsonValue(double value) : kind_(JsonKind::kNumber), number_(value) {}
   JsonValue(const char* value) : kind_(JsonKind::kString), text_(value) {}
   JsonValue(std::string value) : kind_(JsonKind::kString), text_(std::move(value)) {}
@@ -53,7 +54,9 @@ class JsonValue {
   bool is_null() const { return kind_ == JsonKind::kNull; }
   bool is_bool() const { return kind_ == JsonKind::kBool; }
   bool is_number() const { return kind_ == JsonKind::kNumber; }
-  bool is_integer() const { return kind_ == JsonKind::kNumber && is_integer_; }  // written as an integer that fits int64
+  bool is_integer() const {
+    return kind_ == JsonKind::kNumber && is_integer_;
+  }  // written as an integer that fits int64
   bool is_string() const { return kind_ == JsonKind::kString; }
   bool is_array() const { return kind_ == JsonKind::kArray; }
   bool is_object() const { return kind_ == JsonKind::kObject; }

@@ -16,10 +16,10 @@ std::array<std::uint32_t, 4> philox4x32(std::uint64_t seed, std::uint64_t stream
 class RandomStream {
  public:
   RandomStream(std::uint64_t seed, std::uint64_t stream) : seed_(seed), stream_(stream) {}
-  std::uint64_t next();                       // 64 uniform bits
-  std::uint64_t below(std::uint64_t bound);   // uniform in [0, bound)
-  double uniform();                           // uniform in [0, 1)
-  double normal();                            // standard normal (Box-Muller)
+  std::uint64_t next();                      // 64 uniform bits
+  std::uint64_t below(std::uint64_t bound);  // uniform in [0, bound)
+  double uniform();                          // uniform in [0, 1)
+  double normal();                           // standard normal (Box-Muller)
 
  private:
   std::uint64_t seed_;

@@ -20,7 +20,7 @@ enum class Support {
 
 struct Field {
   Vocabulary vocabulary;
-  std::string name;          // "learning_rate"; "zero_optimization.stage" (dotted path)
+  std::string name;  // "learning_rate"; "zero_optimization.stage" (dotted path)
   FieldType type;
   std::string default_text;  // as a person would write it; "" when there is none
   std::string unit;          // "tokens", "optimizer steps", "elements", ... or ""

@@ -23,7 +23,8 @@ struct ModelSource {
   std::string model_name_or_path;  // a local folder with config.json (+ safetensors); empty when from_config is used
   std::string config_name;         // config.json or folder to initialise from scratch; empty: weights are loaded
   std::vector<std::pair<std::string, std::string>> config_overrides;  // key=value on top of config.json
-  std::string tokenizer_name;      // folder or tokenizer.json, "bytes" for the built-in byte tokenizer; empty: beside the model
+  std::string
+      tokenizer_name;  // folder or tokenizer.json, "bytes" for the built-in byte tokenizer; empty: beside the model
   bool from_scratch = false;
 };
 
@@ -31,12 +32,12 @@ enum class SamplingStrategy { kRandom, kSequential, kGroupByLength };
 enum class PackingMode { kOff, kOn };
 
 struct DataConfig {
-  std::vector<std::string> train_files;       // globs not yet expanded
+  std::vector<std::string> train_files;  // globs not yet expanded
   std::vector<std::string> validation_files;
-  std::string format;                         // "" (by content), text, instruction, tokens, messages, indexed
-  std::string chat_template;                  // by name; "" chooses by format and tokenizer
+  std::string format;         // "" (by content), text, instruction, tokens, messages, indexed
+  std::string chat_template;  // by name; "" chooses by format and tokenizer
   std::string text_column = "text";
-  std::optional<std::int64_t> max_length;     // tokens of one row (model_max_length / cutoff_len)
+  std::optional<std::int64_t> max_length;  // tokens of one row (model_max_length / cutoff_len)
   PackingMode packing = PackingMode::kOff;
   SamplingStrategy sampling = SamplingStrategy::kRandom;
   std::optional<std::int64_t> tokens_per_batch;  // dynamic sequence length: token budget of a micro-batch
@@ -45,18 +46,18 @@ struct DataConfig {
   std::int64_t data_seed = 42;
   bool drop_last = false;
   bool skip_bad_lines = false;
-  bool train_on_prompt = false;               // loss on prompts too
-  bool add_bos = true;                        // once per document, when the tokenizer has one
+  bool train_on_prompt = false;  // loss on prompts too
+  bool add_bos = true;           // once per document, when the tokenizer has one
   bool add_eos = true;
-  std::string cache_dir;                      // empty: under output_dir's parent cache
-  int num_workers = 0;                        // 0: all cores
+  std::string cache_dir;  // empty: under output_dir's parent cache
+  int num_workers = 0;    // 0: all cores
 };
 
 struct BatchConfig {
   std::int64_t micro_batch_size = 8;  // rows per rank and micro-batch (per_device_train_batch_size)
   std::int64_t accumulation_steps = 1;
   std::int64_t world_size = 1;
-  std::int64_t eval_batch_size = 8;   // rows
+  std::int64_t eval_batch_size = 8;  // rows
   std::int64_t global_batch_size() const { return micro_batch_size * accumulation_steps * world_size; }
 };
 
@@ -91,10 +92,11 @@ enum class ScheduleFamily { kHuggingFace, kDeepSpeed };
 // A learning-rate schedule by its reference name. Interpreted by core/schedule.
 struct ScheduleConfig {
   ScheduleFamily family = ScheduleFamily::kHuggingFace;
-  std::string type = "linear";   // transformers' lr_scheduler_type, or DeepSpeed's scheduler.type
-  base::JsonValue parameters = base::JsonValue::object();  // lr_scheduler_kwargs, or DeepSpeed's scheduler.params ("auto" filled, or left to the plan)
-  double warmup_steps = 0;       // >= 1: steps; between 0 and 1: a share of the total (transformers 5)
-  double warmup_ratio = 0.0;     // transformers 4
+  std::string type = "linear";  // transformers' lr_scheduler_type, or DeepSpeed's scheduler.type
+  base::JsonValue parameters = base::JsonValue::
+      object();             // lr_scheduler_kwargs, or DeepSpeed's scheduler.params ("auto" filled, or left to the plan)
+  double warmup_steps = 0;  // >= 1: steps; between 0 and 1: a share of the total (transformers 5)
+  double warmup_ratio = 0.0;  // transformers 4
 };
 
 enum class ScalerRule { kDeepSpeed, kTorch, kStatic };
@@ -112,8 +114,8 @@ struct ScalerConfig {  // fp16 only
 
 struct PrecisionConfig {
   Precision compute = Precision::kFloat32;
-  bool automatic = false;      // --mixed_precision auto: chosen by the hardware at start
-  bool tf32 = false;           // CUDA only
+  bool automatic = false;              // --mixed_precision auto: chosen by the hardware at start
+  bool tf32 = false;                   // CUDA only
   bool skip_non_finite_steps = false;  // DeepSpeed bf16.check_grad_overflow
   ScalerConfig scaler;
 };
@@ -141,7 +143,7 @@ struct LoggingConfig {
   Interval strategy = Interval::kSteps;
   double steps = 500;  // >= 1 optimizer steps, below 1 a share of the total
   bool first_step = false;
-  std::string directory;            // TensorBoard files; empty: output_dir/runs/<run name>
+  std::string directory;               // TensorBoard files; empty: output_dir/runs/<run name>
   std::vector<std::string> report_to;  // "tensorboard"
   std::string run_name;
   std::string count_input_tokens = "no";  // no, all, non_padding
@@ -153,12 +155,12 @@ struct CheckpointConfig {
   std::string output_dir;
   bool overwrite_output_dir = false;
   Interval strategy = Interval::kSteps;
-  double save_steps = 500;          // >= 1 optimizer steps, below 1 a share of the total
+  double save_steps = 500;  // >= 1 optimizer steps, below 1 a share of the total
   std::optional<std::int64_t> save_total_limit;
   bool save_only_model = false;
-  std::string resume_from;          // "": no; "true": newest whole checkpoint of output_dir; else a folder
+  std::string resume_from;  // "": no; "true": newest whole checkpoint of output_dir; else a folder
   bool load_best_at_end = false;
-  std::string metric_for_best;      // "" means loss when load_best_at_end
+  std::string metric_for_best;  // "" means loss when load_best_at_end
   std::optional<bool> greater_is_better;
   Precision saved_precision = Precision::kFloat32;  // dtype of the final HF weights
   bool saved_precision_as_loaded = true;            // keep the dtype of the loaded weights (config.json's dtype)
@@ -180,8 +182,8 @@ struct RunConfig {
   DeviceKind device = DeviceKind::kAuto;
   bool recompute_activations = false;  // gradient_checkpointing
   std::int64_t seed = 42;
-  double neftune_noise_alpha = 0.0;    // 0: off
-  int num_threads = 0;                 // 0: OMP_NUM_THREADS or all cores
+  double neftune_noise_alpha = 0.0;  // 0: off
+  int num_threads = 0;               // 0: OMP_NUM_THREADS or all cores
 };
 
 }  // namespace athanor::config

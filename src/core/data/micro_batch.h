@@ -13,13 +13,13 @@ namespace athanor::data {
 inline constexpr std::int32_t kNoTarget = -100;
 
 struct MicroBatch {
-  std::vector<std::int32_t> tokens;           // [num_tokens] input ids
-  std::vector<std::int32_t> positions;        // [num_tokens] restart at 0 in each sequence
-  std::vector<std::int32_t> targets;          // [num_tokens] the token to predict at this place (already shifted), or kNoTarget
+  std::vector<std::int32_t> tokens;     // [num_tokens] input ids
+  std::vector<std::int32_t> positions;  // [num_tokens] restart at 0 in each sequence
+  std::vector<std::int32_t> targets;  // [num_tokens] the token to predict at this place (already shifted), or kNoTarget
   std::vector<std::int32_t> sequence_starts;  // [num_sequences + 1] ascending, first 0, last num_tokens (cu_seqlens)
   std::int64_t num_targets = 0;               // targets that are not kNoTarget
-  std::int64_t num_padded_tokens = 0;         // rows x longest row: what a padded batch would hold (for HF's token count)
-  std::vector<std::int64_t> row_ids;          // rows of the data set this came from, for reports and anomaly records
+  std::int64_t num_padded_tokens = 0;  // rows x longest row: what a padded batch would hold (for HF's token count)
+  std::vector<std::int64_t> row_ids;   // rows of the data set this came from, for reports and anomaly records
 };
 
 }  // namespace athanor::data

@@ -56,7 +56,8 @@ TEST(File, WriterKeepsOrderAcrossSmallAndLargeWrites) {
   TemporaryFolder folder;
   std::string expected;
   FileWriter writer(folder.file("a"));
-  for (const std::size_t size : {std::size_t{3}, std::size_t{1} << 21, std::size_t{0}, std::size_t{1000}, (std::size_t{1} << 20) + 1}) {
+  for (const std::size_t size :
+       {std::size_t{3}, std::size_t{1} << 21, std::size_t{0}, std::size_t{1000}, (std::size_t{1} << 20) + 1}) {
     const std::string piece(size, static_cast<char>('a' + size % 26));
     writer.write(piece);
     expected += piece;

@@ -20,7 +20,8 @@ TEST(Crc32c, EqualsThePublishedCheckValue) {
 TEST(Crc32c, ContinuesAcrossPieces) {
   const std::string text(1001, 'x');
   for (const std::size_t cut : {0u, 1u, 7u, 8u, 500u, 1001u}) {
-    EXPECT_EQ(crc32c(crc32c(0, text.data(), cut), text.data() + cut, text.size() - cut), crc32c(0, text.data(), text.size()));
+    EXPECT_EQ(crc32c(crc32c(0, text.data(), cut), text.data() + cut, text.size() - cut),
+              crc32c(0, text.data(), text.size()));
   }
 }
 
@@ -28,7 +29,8 @@ TEST(Philox, EqualsThePublishedVectors) {
   // Random123's known-answer tests for philox4x32-10.
   EXPECT_EQ(philox4x32(0, 0, 0), (std::array<std::uint32_t, 4>{0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u}));
   const std::uint64_t ones = ~std::uint64_t{0};
-  EXPECT_EQ(philox4x32(ones, ones, ones), (std::array<std::uint32_t, 4>{0x408f276du, 0x41c83b0eu, 0xa20bc7c6u, 0x6d5451fdu}));
+  EXPECT_EQ(philox4x32(ones, ones, ones),
+            (std::array<std::uint32_t, 4>{0x408f276du, 0x41c83b0eu, 0xa20bc7c6u, 0x6d5451fdu}));
 }
 
 TEST(RandomStream, SameSeedSameValuesOtherStreamOthers) {
