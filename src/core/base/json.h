@@ -105,7 +105,8 @@ struct JsonMember {
   Position key_position;
 };
 
-// Python's json extensions NaN, Infinity and -Infinity are accepted in both dialects. A UTF-8 byte order mark is skipped.
+// Python's json extensions NaN, Infinity and -Infinity are numbers in kStrict; in kHjson they are unquoted texts, as in the
+// package. A UTF-8 byte order mark is skipped. A half surrogate (\ud800 alone) and bytes that are not UTF-8 are refused.
 // `name` is the file name for messages ("name:line:column"). Fails: UserError with the place.
 JsonValue parse_json(std::string_view text, const std::string& name, JsonDialect dialect = JsonDialect::kStrict);
 
