@@ -1,0 +1,131 @@
+#include "engine/shard/flat_store.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/zeros.h>
+
+#include "core/base/error.h"
+#include "engine/shard/master_weights.h"
+
+namespace athanor::shard {
+
+namespace {
+
+MasterKind master_kind_of(at::ScalarType compute_type) {
+  switch (compute_type) {
+    case at::kFloat:
+      return MasterKind::kIsCompute;
+    case at::kBFloat16:
+      return MasterKind::kResidual;
+    case at::kHalf:
+      return MasterKind::kSeparate;
+    default:
+      ATHANOR_CHECK(false, "the compute type is fp32, bf16 or fp16");
+  }
+}
+
+}  // namespace
+
+FlatStore::FlatStore(const std::vector<architecture::UnitSpec>& units, const StoreOptions& options)
+    : layout_(units, 1), options_(options), master_kind_(master_kind_of(options.compute_type)) {
+  ATHANOR_CHECK(options.gradient_type == at::kFloat || options.gradient_type == options.compute_type,
+                "gradients are fp32 or of the compute type");
+  buffers_.resize(layout_.units().size());
+  for (std::size_t u = 0; u < buffers_.size(); ++u) {
+    const std::int64_t n = layout_.units()[u].num_elements;
+    const auto device = at::TensorOptions().device(options.device);
+    Buffers& buffers = buffers_[u];
+    buffers.compute = at::zeros({n}, device.dtype(options.compute_type));
+    if (master_kind_ == MasterKind::kResidual) buffers.residual = at::zeros({n}, device.dtype(at::kShort));
+    if (master_kind_ == MasterKind::kSeparate) buffers.master = at::zeros({n}, device.dtype(at::kFloat));
+    buffers.parameter_views = views_of(buffers.compute, u);
+  }
+}
+
+std::vector<at::Tensor> FlatStore::views_of(const at::Tensor& flat, std::size_t unit) const {
+  const FlatUnit& layout = layout_.units()[unit];
+  std::vector<at::Tensor> views;
+  for (std::size_t i = 0; i < layout.num_parameters; ++i) {
+    const FlatParameter& parameter = layout_.parameters()[layout.first_parameter + i];
+    views.push_back(flat.narrow(0, parameter.offset, parameter.num_elements).view(parameter.spec.shape));
+  }
+  return views;
+}
+
+std::span<const at::Tensor> FlatStore::parameters(std::size_t unit) { return buffers_.at(unit).parameter_views; }
+
+void FlatStore::release(std::size_t) {}
+
+std::span<const at::Tensor> FlatStore::gradients(std::size_t unit) {
+  gradient(unit);
+  return buffers_[unit].gradient_views;
+}
+
+void FlatStore::gradients_ready(std::size_t) {}
+
+const at::Tensor& FlatStore::gradient(std::size_t unit) {
+  Buffers& buffers = buffers_.at(unit);
+  if (!buffers.gradient.defined()) {
+    buffers.gradient = at::zeros({layout_.units()[unit].num_elements},
+                                 at::TensorOptions().device(options_.device).dtype(options_.gradient_type));
+    buffers.gradient_views = views_of(buffers.gradient, unit);
+  }
+  return buffers.gradient;
+}
+
+const at::Tensor& FlatStore::master(std::size_t unit) const {
+  ATHANOR_CHECK(master_kind_ != MasterKind::kResidual, "a bf16 master is compute copy and residual");
+  return master_kind_ == MasterKind::kIsCompute ? buffers_.at(unit).compute : buffers_.at(unit).master;
+}
+
+const at::Tensor& FlatStore::residual(std::size_t unit) const {
+  ATHANOR_CHECK(master_kind_ == MasterKind::kResidual, "only bf16 has a residual");
+  return buffers_.at(unit).residual;
+}
+
+void FlatStore::read_master(const FlatParameter& parameter, std::span<float> values) const {
+  ATHANOR_CHECK(static_cast<std::int64_t>(values.size()) == parameter.num_elements, "one value for each element");
+  const auto slice = [&](const at::Tensor& flat) {
+    return flat.narrow(0, parameter.offset, parameter.num_elements).to(at::kCPU);
+  };
+  if (master_kind_ == MasterKind::kResidual) {
+    const at::Tensor copy = slice(buffers_[parameter.unit].compute);
+    const at::Tensor rest = slice(buffers_[parameter.unit].residual);
+    join_bfloat16(static_cast<const std::uint16_t*>(copy.data_ptr()), rest.data_ptr<std::int16_t>(), values.data(),
+                  values.size());
+    return;
+  }
+  const at::Tensor whole = slice(master(parameter.unit));
+  std::copy_n(whole.data_ptr<float>(), values.size(), values.data());
+}
+
+void FlatStore::write_master(const FlatParameter& parameter, std::span<const float> values) {
+  ATHANOR_CHECK(static_cast<std::int64_t>(values.size()) == parameter.num_elements, "one value for each element");
+  Buffers& buffers = buffers_[parameter.unit];
+  const auto slice = [&](const at::Tensor& flat) { return flat.narrow(0, parameter.offset, parameter.num_elements); };
+  const at::Tensor given = at::from_blob(const_cast<float*>(values.data()), {parameter.num_elements}, at::kFloat);
+  at::Tensor compute = slice(buffers.compute);
+  if (master_kind_ != MasterKind::kResidual) {
+    slice(master(parameter.unit)).copy_(given);
+    if (master_kind_ == MasterKind::kSeparate) compute.copy_(given);
+    return;
+  }
+  at::Tensor copy = at::empty({parameter.num_elements}, at::kBFloat16);
+  at::Tensor rest = at::empty({parameter.num_elements}, at::kShort);
+  split_bfloat16(values.data(), static_cast<std::uint16_t*>(copy.data_ptr()), rest.data_ptr<std::int16_t>(),
+                 values.size());
+  compute.copy_(copy);
+  slice(buffers.residual).copy_(rest);
+}
+
+std::int64_t FlatStore::num_bytes() const {
+  std::int64_t total = 0;
+  for (const Buffers& buffers : buffers_) {
+    for (const at::Tensor* tensor : {&buffers.compute, &buffers.gradient, &buffers.master, &buffers.residual}) {
+      if (tensor->defined()) total += static_cast<std::int64_t>(tensor->nbytes());
+    }
+  }
+  return total;
+}
+
+}  // namespace athanor::shard
