@@ -18,6 +18,14 @@ target_include_directories(athanor_torch SYSTEM INTERFACE ${torch_dir}/include)
 target_compile_definitions(athanor_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO AT_PER_OPERATOR_HEADERS
                            ATHANOR_TORCH_VERSION="${ATHANOR_TORCH_VERSION}")
 target_link_libraries(athanor_torch INTERFACE athanor_torch_cpu athanor_c10 Threads::Threads)
+# at::parallel_for is serial unless OpenMP is on where it is compiled. The OpenMP runtime must be the one libtorch uses, or there
+# would be two pools of threads.
+file(GLOB torch_openmp ${torch_dir}/lib/libgomp*.so*)
+if(torch_openmp)
+  list(GET torch_openmp 0 torch_openmp)
+  target_compile_options(athanor_torch INTERFACE -fopenmp)
+  target_link_libraries(athanor_torch INTERFACE ${torch_openmp})
+endif()
 set(torch_rpath ${torch_dir}/lib)
 foreach(folder nvidia/cu13/lib nvidia/cuda_runtime/lib nvidia/cuda_cupti/lib)
   if(EXISTS ${ATHANOR_TORCH_ROOT}/${folder})
