@@ -22,11 +22,11 @@
 #include <cstddef>
 #include <span>
 
+#include "engine/ops/gradient_mode.h"
+
 namespace athanor::model {
 
-// What happens to what a gradient buffer holds when forward_backward() begins: replaced (no zero-fill is needed before) or
-// added to. The first micro-batch of a step overwrites, later ones accumulate.
-enum class GradientMode { kOverwrite, kAccumulate };
+using ops::GradientMode;
 
 class UnitStore {
  public:
