@@ -30,7 +30,12 @@ std::string_view strip(std::string_view text) {
     begin = std::min(begin, here);
     end = offset;
   }
-  return begin < end ? text.substr(begin, end - begin) : std::string_view();
+  return begin < end ? text.substr(begin, end - begin) : text.substr(0, 0);
+}
+
+std::string_view strip_right(std::string_view text) {
+  const std::string_view stripped = strip(text);
+  return text.substr(0, static_cast<std::size_t>(stripped.data() + stripped.size() - text.data()));
 }
 
 // The number that `text` spells, blanks around it allowed; nothing when it is no JSON number.
@@ -170,11 +175,13 @@ class HjsonParser {
       std::string key = parse_key();
       skip_space();
       if (source_.at(offset_) != ':') {
-        source_.fail(offset_, fmt::format("key \"{}\" is not followed by a colon", key), "write \"key\": value");
+        source_.fail(offset_, fmt::format("key {} is not followed by a colon", quote_json(key)),
+                     "write \"key\": value");
       }
       ++offset_;
       skip_space();
-      if (source_.at_end(offset_)) source_.fail(offset_, fmt::format("key \"{}\" has no value", key), "give the value");
+      if (source_.at_end(offset_))
+        source_.fail(offset_, fmt::format("key {} has no value", quote_json(key)), "give the value");
       object.add_member(std::move(key), parse_value(depth + 1), key_position);
       skip_space();
       if (source_.at(offset_) == ',') {
@@ -212,7 +219,9 @@ class HjsonParser {
       end = offset_ + 1;
     }
     if (offset_ == begin) source_.fail(begin, "a colon with no key before it", "write key: value");
-    return std::string(strip(text_.substr(begin, end - begin)));
+    // Blanks before the colon are taken off; a wide space that belongs to the key is not.
+    const std::string_view key = text_.substr(begin, end - begin);
+    return std::string(offset_ == end ? key : strip_right(key));
   }
 
   JsonValue parse_array(int depth) {
@@ -315,7 +324,7 @@ class HjsonParser {
     const char first = text_[begin];
     if (is_punctuator(first)) {
       source_.fail(begin, fmt::format("{} stands where a value is expected", first),
-                   "give the value; put a text that begins so in quotes");
+                   unquoted_remedy("give the value; put a text that begins so in quotes"));
     }
     bool swallows = false;
     for (;; ++offset_) {
@@ -326,9 +335,9 @@ class HjsonParser {
       if (!may_end) continue;
       const std::string_view raw = text_.substr(begin, offset_ - begin);
       const std::string_view stripped = strip(raw);
-      if (stripped == "null") return JsonValue(nullptr);
-      if (stripped == "true") return JsonValue(true);
-      if (stripped == "false") return JsonValue(false);
+      if (first == 'n' && stripped == "null") return JsonValue(nullptr);
+      if (first == 't' && stripped == "true") return JsonValue(true);
+      if (first == 'f' && stripped == "false") return JsonValue(false);
       if (std::optional<JsonValue> number = read_number(raw)) return *number;
       if (line_ends) {
         if (swallows) swallower_ = source_.position(begin);

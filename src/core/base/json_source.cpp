@@ -124,6 +124,12 @@ std::size_t JsonSource::append_non_ascii(std::string& out, std::size_t offset) {
   return next;
 }
 
+std::string quote_json(std::string_view text) {
+  std::string quoted;
+  append_json_string(quoted, text);
+  return quoted;
+}
+
 JsonValue parse_json(std::string_view text, const std::string& name, JsonDialect dialect) {
   JsonSource source(text, name);
   return dialect == JsonDialect::kStrict ? parse_strict_json(source) : parse_hjson(source);

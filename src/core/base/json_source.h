@@ -45,6 +45,9 @@ class JsonSource {
   Position position_{1, 1};
 };
 
+// A text in double quotes with escapes, for messages: what is shown stays on one line.
+std::string quote_json(std::string_view text);
+
 // The two dialects; `source` names the text in messages.
 JsonValue parse_strict_json(JsonSource& source);
 JsonValue parse_hjson(JsonSource& source);

@@ -79,7 +79,8 @@ class StrictParser {
       std::string key = parse_string();
       skip_space();
       if (source_.at(offset_) != ':') {
-        source_.fail(offset_, fmt::format("key \"{}\" is not followed by a colon", key), "write \"key\": value");
+        source_.fail(offset_, fmt::format("key {} is not followed by a colon", quote_json(key)),
+                     "write \"key\": value");
       }
       ++offset_;
       skip_space();

@@ -148,7 +148,6 @@ struct DeepSpeedReading {
   std::vector<DeepSpeedNote> notes;
   std::vector<base::Problem> problems;  // all of them; `config` is whole only when there are none
   base::JsonValue raw = base::JsonValue::object();
-  std::string raw_text;
 
   // "name:line:column" of a value of `raw` or of a schedule parameter.
   std::string place(base::Position position) const;
