@@ -46,12 +46,24 @@ function(athanor_link path)
   endif()
 endfunction()
 
+# Sources named *_loops.cpp hold plain loops over arrays, made to be vectorised (core/base/vector_clones.h): no errno from sqrt, and no
+# contraction of a*b+c, so that every vector width gives the same bits.
+function(athanor_vectorise_loops)
+  foreach(source ${ARGN})
+    if(source MATCHES "_loops\\.cpp$")
+      set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+                                  "-O3;-fno-math-errno;-fno-trapping-math;-ffp-contract=off")
+    endif()
+  endforeach()
+endfunction()
+
 function(athanor_library path)
   athanor_target_name(${path} target)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${path}/*.cpp)
   if(NOT sources)
     return()
   endif()
+  athanor_vectorise_loops(${sources})
   add_library(${target} STATIC ${sources})
   athanor_link(${path} ${ARGN})
 endfunction()

@@ -15,7 +15,8 @@ set_target_properties(athanor_torch_cpu PROPERTIES IMPORTED_LOCATION ${torch_dir
 
 add_library(athanor_torch INTERFACE)
 target_include_directories(athanor_torch SYSTEM INTERFACE ${torch_dir}/include)
-target_compile_definitions(athanor_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO AT_PER_OPERATOR_HEADERS
+# The wheel brings headers of its own fmt, newer than the installed library, and they come first: use them header-only.
+target_compile_definitions(athanor_torch INTERFACE FMT_HEADER_ONLY USE_DISTRIBUTED USE_C10D_GLOO AT_PER_OPERATOR_HEADERS
                            ATHANOR_TORCH_VERSION="${ATHANOR_TORCH_VERSION}")
 target_link_libraries(athanor_torch INTERFACE athanor_torch_cpu athanor_c10 Threads::Threads)
 # at::parallel_for is serial unless OpenMP is on where it is compiled. The OpenMP runtime must be the one libtorch uses, or there

@@ -6,28 +6,18 @@
 
 namespace athanor::base {
 
-namespace {
-
-constexpr std::uint32_t kMultiplier0 = 0xd2511f53u;
-constexpr std::uint32_t kMultiplier1 = 0xcd9e8d57u;
-constexpr std::uint32_t kWeyl0 = 0x9e3779b9u;
-constexpr std::uint32_t kWeyl1 = 0xbb67ae85u;
-constexpr int kRounds = 10;
-
-}  // namespace
-
 std::array<std::uint32_t, 4> philox4x32(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   std::array<std::uint32_t, 4> counter = {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
                                           static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)};
   std::uint32_t key0 = static_cast<std::uint32_t>(seed);
   std::uint32_t key1 = static_cast<std::uint32_t>(seed >> 32);
-  for (int round = 0; round < kRounds; ++round) {
-    const std::uint64_t product0 = static_cast<std::uint64_t>(kMultiplier0) * counter[0];
-    const std::uint64_t product1 = static_cast<std::uint64_t>(kMultiplier1) * counter[2];
+  for (int round = 0; round < kPhiloxRounds; ++round) {
+    const std::uint64_t product0 = static_cast<std::uint64_t>(kPhiloxMultiplier0) * counter[0];
+    const std::uint64_t product1 = static_cast<std::uint64_t>(kPhiloxMultiplier1) * counter[2];
     counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key0, static_cast<std::uint32_t>(product1),
                static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key1, static_cast<std::uint32_t>(product0)};
-    key0 += kWeyl0;
-    key1 += kWeyl1;
+    key0 += kPhiloxWeyl0;
+    key1 += kPhiloxWeyl1;
   }
   return counter;
 }

@@ -9,6 +9,12 @@
 
 namespace athanor::base {
 
+inline constexpr int kPhiloxRounds = 10;
+inline constexpr std::uint32_t kPhiloxMultiplier0 = 0xd2511f53u;
+inline constexpr std::uint32_t kPhiloxMultiplier1 = 0xcd9e8d57u;
+inline constexpr std::uint32_t kPhiloxWeyl0 = 0x9e3779b9u;
+inline constexpr std::uint32_t kPhiloxWeyl1 = 0xbb67ae85u;
+
 // Four 32-bit words for counter (index, stream) under key `seed`.
 std::array<std::uint32_t, 4> philox4x32(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
 

@@ -1,7 +1,5 @@
-// ATHANOR_VECTOR_CLONES before a function: the compiler makes it once for each width of vector unit and the loader picks the one
-// the processor has. For plain loops over arrays, below ATHANOR_VECTORISE_FILE, which follows the includes.
-//
-// Contraction of a*b+c into one rounding is off in such a file: every width gives the same bits.
+// ATHANOR_VECTOR_CLONES before a function: the compiler makes it once for each width of vector unit, and the loader picks the one
+// the processor has. For plain loops over arrays in sources named *_loops.cpp, which the build compiles for it.
 #pragma once
 
 // Sanitizers instrument the loader's choice before their own start-up has run, so they get the plain function.
@@ -10,10 +8,4 @@
 #define ATHANOR_VECTOR_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define ATHANOR_VECTOR_CLONES
-#endif
-
-#if defined(__GNUC__) && !defined(__clang__)
-#define ATHANOR_VECTORISE_FILE _Pragma("GCC optimize(\"O3,no-math-errno,no-trapping-math,fp-contract=off\")")
-#else
-#define ATHANOR_VECTORISE_FILE
 #endif

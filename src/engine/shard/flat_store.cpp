@@ -2,9 +2,9 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/zeros.h>
 
 #include "core/base/error.h"
+#include "engine/shard/flat_buffer.h"
 #include "engine/shard/master_weights.h"
 
 namespace athanor::shard {
@@ -33,11 +33,10 @@ FlatStore::FlatStore(const std::vector<architecture::UnitSpec>& units, const Sto
   buffers_.resize(layout_.units().size());
   for (std::size_t u = 0; u < buffers_.size(); ++u) {
     const std::int64_t n = layout_.units()[u].num_elements;
-    const auto device = at::TensorOptions().device(options.device);
     Buffers& buffers = buffers_[u];
-    buffers.compute = at::zeros({n}, device.dtype(options.compute_type));
-    if (master_kind_ == MasterKind::kResidual) buffers.residual = at::zeros({n}, device.dtype(at::kShort));
-    if (master_kind_ == MasterKind::kSeparate) buffers.master = at::zeros({n}, device.dtype(at::kFloat));
+    buffers.compute = allocate_flat(n, options.compute_type, options.device);
+    if (master_kind_ == MasterKind::kResidual) buffers.residual = allocate_flat(n, at::kShort, options.device);
+    if (master_kind_ == MasterKind::kSeparate) buffers.master = allocate_flat(n, at::kFloat, options.device);
     buffers.parameter_views = views_of(buffers.compute, u);
   }
 }
@@ -66,8 +65,7 @@ void FlatStore::gradients_ready(std::size_t) {}
 const at::Tensor& FlatStore::gradient(std::size_t unit) {
   Buffers& buffers = buffers_.at(unit);
   if (!buffers.gradient.defined()) {
-    buffers.gradient = at::zeros({layout_.units()[unit].num_elements},
-                                 at::TensorOptions().device(options_.device).dtype(options_.gradient_type));
+    buffers.gradient = allocate_flat(layout_.units()[unit].num_elements, options_.gradient_type, options_.device);
     buffers.gradient_views = views_of(buffers.gradient, unit);
   }
   return buffers.gradient;

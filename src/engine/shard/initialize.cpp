@@ -3,9 +3,11 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "core/base/hash.h"
+#include "engine/shard/normal.h"
 
 namespace athanor::shard {
 

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "core/architecture/model_config.h"
 #include "engine/shard/flat_store.h"
@@ -14,11 +13,5 @@
 namespace athanor::shard {
 
 void initialize_weights(FlatStore& store, const architecture::ModelConfig& config, std::uint64_t seed);
-
-// Standard normal numbers `first`, `first + 1`, ... of the stream. `first` is a multiple of 4.
-//
-// Source: Box & Muller 1958 on Philox words; logarithm and sine by their series to fp32 accuracy, so that every machine gives the
-// same bits whatever its mathematics library.
-void fill_normal(std::uint64_t seed, std::uint64_t stream, std::uint64_t first, std::span<float> values);
 
 }  // namespace athanor::shard

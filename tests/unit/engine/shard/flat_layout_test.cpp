@@ -43,7 +43,8 @@ TEST(FlatLayout, SlicesOfAShardedUnitAreAlignedAndCoverIt) {
         at = slice.end;
       }
       EXPECT_EQ(at, unit.num_elements);
-      EXPECT_EQ(owned_range(Ownership::kReplicated, unit.num_elements, 0, world_size), (ElementRange{0, unit.num_elements}));
+      EXPECT_EQ(owned_range(Ownership::kReplicated, unit.num_elements, 0, world_size),
+                (ElementRange{0, unit.num_elements}));
     }
   }
 }

@@ -7,6 +7,7 @@
 
 #include "core/base/random.h"
 #include "engine/shard/initialize.h"
+#include "engine/shard/normal.h"
 
 namespace athanor::shard {
 namespace {

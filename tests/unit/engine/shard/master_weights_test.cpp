@@ -33,7 +33,8 @@ TEST(BfloatResidual, GivesEveryMasterBackBitForBit) {
   // Every sign and exponent with the lower halves around rounding borders, and a sweep of random bits.
   std::vector<std::uint32_t> patterns;
   for (std::uint32_t upper = 0; upper < 0x10000u; ++upper) {
-    for (const std::uint32_t lower : {0u, 1u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu}) patterns.push_back(upper << 16 | lower);
+    for (const std::uint32_t lower : {0u, 1u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu})
+      patterns.push_back(upper << 16 | lower);
   }
   base::RandomStream random(7, 1);
   for (int i = 0; i < 100000; ++i) patterns.push_back(static_cast<std::uint32_t>(random.next()));

@@ -1,12 +1,9 @@
-#include "engine/shard/master_weights.h"
-
 #include <c10/util/Half.h>
 
 #include <bit>
 
 #include "core/base/vector_clones.h"
-
-ATHANOR_VECTORISE_FILE
+#include "engine/shard/master_weights.h"
 
 namespace athanor::shard {
 

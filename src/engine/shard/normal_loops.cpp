@@ -1,13 +1,10 @@
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 
 #include "core/base/random.h"
 #include "core/base/vector_clones.h"
-#include "engine/shard/initialize.h"
-
-ATHANOR_VECTORISE_FILE
+#include "engine/shard/normal.h"
 
 namespace athanor::shard {
 
@@ -40,6 +37,31 @@ inline float sine_of_turns(float x) {
                                                                                   square * (1.0f / 6227020800.0f)))))));
 }
 
+// base::philox4x32 for counters first, first + 1, ... at once.
+ATHANOR_VECTOR_CLONES
+void random_words(std::uint64_t seed, std::uint64_t stream, std::uint64_t first, std::uint32_t (&words)[4][kCounters]) {
+  for (std::size_t i = 0; i < kCounters; ++i) {
+    words[0][i] = static_cast<std::uint32_t>(first + i);
+    words[1][i] = static_cast<std::uint32_t>((first + i) >> 32);
+    words[2][i] = static_cast<std::uint32_t>(stream);
+    words[3][i] = static_cast<std::uint32_t>(stream >> 32);
+  }
+  std::uint32_t key0 = static_cast<std::uint32_t>(seed);
+  std::uint32_t key1 = static_cast<std::uint32_t>(seed >> 32);
+  for (int round = 0; round < base::kPhiloxRounds; ++round) {
+    for (std::size_t i = 0; i < kCounters; ++i) {
+      const std::uint64_t product0 = static_cast<std::uint64_t>(base::kPhiloxMultiplier0) * words[0][i];
+      const std::uint64_t product1 = static_cast<std::uint64_t>(base::kPhiloxMultiplier1) * words[2][i];
+      words[0][i] = static_cast<std::uint32_t>(product1 >> 32) ^ words[1][i] ^ key0;
+      words[1][i] = static_cast<std::uint32_t>(product1);
+      words[2][i] = static_cast<std::uint32_t>(product0 >> 32) ^ words[3][i] ^ key1;
+      words[3][i] = static_cast<std::uint32_t>(product0);
+    }
+    key0 += base::kPhiloxWeyl0;
+    key1 += base::kPhiloxWeyl1;
+  }
+}
+
 // Each counter's four words give two radii and two angles: words[w][i] is word w of counter i.
 ATHANOR_VECTOR_CLONES
 void transform(const std::uint32_t (&words)[4][kCounters], float (&normals)[4][kCounters]) {
@@ -64,10 +86,7 @@ void fill_normal(std::uint64_t seed, std::uint64_t stream, std::uint64_t first, 
   std::uint32_t words[4][kCounters];
   float normals[4][kCounters];
   for (std::size_t done = 0; done < values.size(); done += 4 * kCounters) {
-    for (std::size_t i = 0; i < kCounters; ++i) {
-      const std::array<std::uint32_t, 4> counter = base::philox4x32(seed, stream, (first + done) / 4 + i);
-      for (int w = 0; w < 4; ++w) words[w][i] = counter[w];
-    }
+    random_words(seed, stream, (first + done) / 4, words);
     transform(words, normals);
     const std::size_t n = std::min(values.size() - done, 4 * kCounters);
     for (std::size_t j = 0; j < n; ++j) values[done + j] = normals[j % 4][j / 4];
