@@ -1,0 +1,58 @@
+// Tokenizer files that the tests read: fetched ones under .deps/tokenizers, small ones under tests/parity/tokenizer/small.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+
+namespace athanor::formats::testing {
+
+// A folder with DeepSeek's tokenizer.json: "v2", "v3" or "v4". A missing one is a failure, not a skip.
+inline std::string deepseek_folder(const std::string& generation) {
+  const std::string folder = std::string(ATHANOR_SOURCE_DIR) + "/.deps/tokenizers/" + generation;
+  if (!std::filesystem::exists(folder + "/tokenizer.json")) {
+    throw std::runtime_error(folder + " is missing: run scripts/fetch-tokenizers");
+  }
+  return folder;
+}
+
+inline std::string parity_file(const std::string& name) {
+  return std::string(ATHANOR_SOURCE_DIR) + "/tests/parity/tokenizer/" + name;
+}
+
+inline const std::vector<std::string>& small_pipelines() {
+  static const std::vector<std::string> kNames = {"llama3",       "qwen2",     "deepseek_coder", "gpt2",
+                                                  "prefix_space", "behaviors", "whole"};
+  return kNames;
+}
+
+inline std::vector<base::JsonValue> read_json_lines(const std::string& path) {
+  const std::string text = base::read_file(path);
+  std::vector<base::JsonValue> out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    out.push_back(base::parse_json(std::string_view(text).substr(begin, end - begin), path));
+    begin = end + 1;
+  }
+  return out;
+}
+
+inline std::vector<std::int32_t> ids_of(const base::JsonValue& value) {
+  std::vector<std::int32_t> out;
+  for (const base::JsonValue& item : value.items()) out.push_back(static_cast<std::int32_t>(item.as_integer()));
+  return out;
+}
+
+inline std::vector<std::string> texts_of(const base::JsonValue& value) {
+  std::vector<std::string> out;
+  for (const base::JsonValue& item : value.items()) out.push_back(item.as_string());
+  return out;
+}
+
+}  // namespace athanor::formats::testing
