@@ -73,10 +73,4 @@ GradientNorms gradient_norms(shard::FlatStore& store, double factor) {
   return norms;
 }
 
-double clip_coefficient(double norm, double max_norm) {
-  if (max_norm <= 0.0) return 1.0;
-  constexpr double kStabiliser = 1e-6;
-  return std::min(1.0, max_norm / (norm + kStabiliser));
-}
-
 }  // namespace athanor::optim

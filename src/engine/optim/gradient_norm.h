@@ -25,7 +25,4 @@ struct GradientNorms {
 
 GradientNorms gradient_norms(shard::FlatStore& store, double factor);
 
-// clip_grad_norm_'s coefficient: min(1, max_norm / (norm + 1e-6)); 1 when max_norm is 0 (off).
-double clip_coefficient(double norm, double max_norm);
-
 }  // namespace athanor::optim

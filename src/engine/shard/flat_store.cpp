@@ -1,7 +1,8 @@
 #include "engine/shard/flat_store.h"
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
+#include <ATen/ops/empty_like.h>
+
+#include <algorithm>
 
 #include "core/base/error.h"
 #include "engine/shard/flat_buffer.h"
@@ -81,39 +82,54 @@ const at::Tensor& FlatStore::residual(std::size_t unit) const {
   return buffers_.at(unit).residual;
 }
 
-void FlatStore::read_master(const FlatParameter& parameter, std::span<float> values) const {
-  ATHANOR_CHECK(static_cast<std::int64_t>(values.size()) == parameter.num_elements, "one value for each element");
-  const auto slice = [&](const at::Tensor& flat) {
-    return flat.narrow(0, parameter.offset, parameter.num_elements).to(at::kCPU);
+at::Tensor FlatStore::slice(const at::Tensor& flat, const FlatParameter& parameter, std::int64_t begin,
+                            std::size_t n) const {
+  ATHANOR_CHECK(begin >= 0 && begin + static_cast<std::int64_t>(n) <= parameter.num_elements,
+                "elements of the parameter");
+  return flat.narrow(0, parameter.offset + begin, static_cast<std::int64_t>(n));
+}
+
+void FlatStore::read_master(const FlatParameter& parameter, std::int64_t begin, std::span<float> values) const {
+  const auto on_host = [&](const at::Tensor& flat) {
+    return slice(flat, parameter, begin, values.size()).to(at::kCPU);
   };
   if (master_kind_ == MasterKind::kResidual) {
-    const at::Tensor copy = slice(buffers_[parameter.unit].compute);
-    const at::Tensor rest = slice(buffers_[parameter.unit].residual);
+    const at::Tensor copy = on_host(buffers_[parameter.unit].compute);
+    const at::Tensor rest = on_host(buffers_[parameter.unit].residual);
     join_bfloat16(static_cast<const std::uint16_t*>(copy.data_ptr()), rest.data_ptr<std::int16_t>(), values.data(),
                   values.size());
     return;
   }
-  const at::Tensor whole = slice(master(parameter.unit));
+  const at::Tensor whole = on_host(master(parameter.unit));
   std::copy_n(whole.data_ptr<float>(), values.size(), values.data());
 }
 
-void FlatStore::write_master(const FlatParameter& parameter, std::span<const float> values) {
-  ATHANOR_CHECK(static_cast<std::int64_t>(values.size()) == parameter.num_elements, "one value for each element");
-  Buffers& buffers = buffers_[parameter.unit];
-  const auto slice = [&](const at::Tensor& flat) { return flat.narrow(0, parameter.offset, parameter.num_elements); };
-  const at::Tensor given = at::from_blob(const_cast<float*>(values.data()), {parameter.num_elements}, at::kFloat);
-  at::Tensor compute = slice(buffers.compute);
-  if (master_kind_ != MasterKind::kResidual) {
-    slice(master(parameter.unit)).copy_(given);
-    if (master_kind_ == MasterKind::kSeparate) compute.copy_(given);
+void FlatStore::write_master(const FlatParameter& parameter, std::int64_t begin, std::span<const float> values) {
+  const auto part = [&](const at::Tensor& flat) { return slice(flat, parameter, begin, values.size()); };
+  // Host copies of the slices: the slices themselves on the CPU.
+  const auto on_host = [&](const at::Tensor& flat) { return flat.is_cpu() ? flat : at::empty_like(flat, at::kCPU); };
+  const auto put_back = [](const at::Tensor& host, const at::Tensor& flat) {
+    if (!flat.is_cpu()) flat.copy_(host);
+  };
+  const at::Tensor compute = part(buffers_[parameter.unit].compute);
+  if (master_kind_ == MasterKind::kResidual) {
+    const at::Tensor residual = part(buffers_[parameter.unit].residual);
+    const at::Tensor copy = on_host(compute), rest = on_host(residual);
+    split_bfloat16(values.data(), static_cast<std::uint16_t*>(copy.data_ptr()), rest.data_ptr<std::int16_t>(),
+                   values.size());
+    put_back(copy, compute);
+    put_back(rest, residual);
     return;
   }
-  at::Tensor copy = at::empty({parameter.num_elements}, at::kBFloat16);
-  at::Tensor rest = at::empty({parameter.num_elements}, at::kShort);
-  split_bfloat16(values.data(), static_cast<std::uint16_t*>(copy.data_ptr()), rest.data_ptr<std::int16_t>(),
-                 values.size());
-  compute.copy_(copy);
-  slice(buffers.residual).copy_(rest);
+  const at::Tensor whole = part(master(parameter.unit));
+  const at::Tensor host = on_host(whole);
+  std::copy(values.begin(), values.end(), host.data_ptr<float>());
+  put_back(host, whole);
+  if (master_kind_ == MasterKind::kSeparate) {
+    const at::Tensor copy = on_host(compute);
+    narrow_float16(values.data(), static_cast<std::uint16_t*>(copy.data_ptr()), values.size());
+    put_back(copy, compute);
+  }
 }
 
 std::int64_t FlatStore::num_bytes() const {

@@ -51,9 +51,10 @@ class FlatStore final : public model::UnitStore {
   const at::Tensor& master(std::size_t unit) const;
   const at::Tensor& residual(std::size_t unit) const;  // int16; requires kResidual
 
-  // A parameter's exact fp32 values, in host memory, and the way back (which also makes the compute copy).
-  void read_master(const FlatParameter& parameter, std::span<float> values) const;
-  void write_master(const FlatParameter& parameter, std::span<const float> values);
+  // Exact fp32 values of elements [begin, begin + values.size()) of a parameter, and the way back, which also makes the compute
+  // copy. Calls on different elements may run at the same time.
+  void read_master(const FlatParameter& parameter, std::int64_t begin, std::span<float> values) const;
+  void write_master(const FlatParameter& parameter, std::int64_t begin, std::span<const float> values);
 
   // Bytes held now.
   std::int64_t num_bytes() const;
@@ -63,6 +64,7 @@ class FlatStore final : public model::UnitStore {
     at::Tensor compute, gradient, master, residual;
     std::vector<at::Tensor> parameter_views, gradient_views;
   };
+  at::Tensor slice(const at::Tensor& flat, const FlatParameter& parameter, std::int64_t begin, std::size_t n) const;
   std::vector<at::Tensor> views_of(const at::Tensor& flat, std::size_t unit) const;
 
   FlatLayout layout_;

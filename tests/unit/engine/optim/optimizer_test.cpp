@@ -97,7 +97,7 @@ TEST_P(OptimizerParity, FiveStepsAgreeWithTorch) {
   const JsonValue& expected = *reference().find("cases")->find(GetParam());
   shard::FlatStore store(units(), {});
   for (const shard::FlatParameter& parameter : store.layout().parameters()) {
-    store.write_master(parameter, floats(*reference().find("start")->find(parameter.spec.name)));
+    store.write_master(parameter, 0, floats(*reference().find("start")->find(parameter.spec.name)));
   }
   Optimizer optimizer(config_of(*expected.find("config")), store);
   const std::vector<JsonValue>& rates = reference().find("learning_rates")->items();
@@ -107,7 +107,7 @@ TEST_P(OptimizerParity, FiveStepsAgreeWithTorch) {
     optimizer.step({.learning_rate = rates[step].as_double(), .gradient_factor = 1.0 / 1024.0});
     for (const shard::FlatParameter& parameter : store.layout().parameters()) {
       std::vector<float> got(static_cast<std::size_t>(parameter.num_elements));
-      store.read_master(parameter, got);
+      store.read_master(parameter, 0, got);
       const JsonValue& values = *expected.find("parameters")->items()[step].find(parameter.spec.name);
       expect_close(got, floats(values), kTolerance, parameter.spec.name + " after step " + std::to_string(step + 1));
     }
@@ -203,14 +203,14 @@ TEST(Optimizer, SmallUpdatesMoveBfloatWeights) {
   const std::vector<architecture::UnitSpec> one = {{"all", {{"w.weight", {64}}}}};
   shard::FlatStore store(one, {.compute_type = at::kBFloat16, .gradient_type = at::kBFloat16});
   const shard::FlatParameter& parameter = store.layout().parameters()[0];
-  store.write_master(parameter, std::vector<float>(64, 1.0f));
+  store.write_master(parameter, 0, std::vector<float>(64, 1.0f));
   OptimizerConfig config;
   config.kind = OptimizerKind::kSgd;
   Optimizer optimizer(config, store);
   store.gradient(0).fill_(1.0);
   for (int i = 0; i < 100; ++i) optimizer.step({.learning_rate = 6e-4});
   std::vector<float> master(64);
-  store.read_master(parameter, master);
+  store.read_master(parameter, 0, master);
   EXPECT_NEAR(master[5], 0.94f, 1e-5f);
   EXPECT_NEAR(store.compute(0)[5].item<float>(), 0.94f, 0.004f);
 }

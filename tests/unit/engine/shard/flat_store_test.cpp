@@ -23,7 +23,7 @@ std::vector<UnitSpec> small_model() {
 std::vector<float> read(const FlatStore& store, const std::string& name) {
   const FlatParameter* parameter = store.layout().find(name);
   std::vector<float> values(static_cast<std::size_t>(parameter->num_elements));
-  store.read_master(*parameter, values);
+  store.read_master(*parameter, 0, values);
   return values;
 }
 
@@ -35,7 +35,7 @@ TEST_P(EveryComputeType, KeepsTheMasterExactAndTheCopyRounded) {
   const FlatParameter& head = *store.layout().find("lm_head.weight");
   std::vector<float> values(static_cast<std::size_t>(head.num_elements));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::sin(0.37f * static_cast<float>(i)) * 0.1f;
-  store.write_master(head, values);
+  store.write_master(head, 0, values);
   EXPECT_EQ(read(store, "lm_head.weight"), values);
   const at::Tensor view = store.parameters(1)[1].to(at::kFloat).contiguous();
   ASSERT_EQ(view.numel(), head.num_elements);
