@@ -88,10 +88,10 @@ std::string type_remedy(const Field& field, const JsonValue& value) {
     return fmt::format("write {} without brackets", excerpt(value.items()[0]));
   }
   if (field.type == FieldType::kInteger && value.is_number()) return "write a whole number";
+  const char* automatic = field.allows_auto ? ", or \"auto\"" : "";
   const bool has_default = !field.default_text.empty() && field.default_text != "null";
-  return has_default
-             ? fmt::format("write {}, or remove the key for the default {}", type_words(field.type), field.default_text)
-             : fmt::format("write {}, or remove the key", type_words(field.type));
+  return fmt::format("write {}{}, or remove the key{}", type_words(field.type), automatic,
+                     has_default ? " for the default " + field.default_text : std::string());
 }
 
 Failure<Problem> wrong_type(const Field& field, const std::string& path, const JsonValue& value) {
@@ -143,8 +143,9 @@ std::string range_words(const std::string& range) {
 }
 
 Failure<Problem> out_of_range(const Field& field, const std::string& path, const std::string& shown) {
-  return Failure{Problem{fmt::format("{} is {} and must be {}", path, shown, range_words(field.range)), "",
-                         fmt::format("write a value {}", range_words(field.range))}};
+  return Failure{
+      Problem{fmt::format("{} is {} and must be {}", path, shown, range_words(field.range)), "",
+              fmt::format("write a value {}{}", range_words(field.range), field.allows_auto ? ", or \"auto\"" : "")}};
 }
 
 Result<JsonValue> coerce_integer(const Field& field, const std::string& path, const JsonValue& value,
@@ -185,6 +186,11 @@ Result<JsonValue> coerce_choice(const Field& field, const std::string& path, con
     const bool equal =
         strictness == Strictness::kPydantic ? choice == value.as_string() : lower(choice) == lower(value.as_string());
     if (equal) return JsonValue(choice);
+  }
+  const std::string folded = lower(value.as_string());
+  if (choices.front() == "none" && (folded == "cuda" || folded == "gpu")) {
+    return Failure{Problem{fmt::format("{} is {}; what stays on the device is not offloaded", path, excerpt(value)), "",
+                           "write \"none\", or \"cpu\" for host memory"}};
   }
   const std::optional<std::string> nearest = base::nearest_name(value.as_string(), choices);
   return Failure{Problem{

@@ -41,7 +41,7 @@ void add_batch_rows(std::vector<Field>& rows) {
                 "Largest global gradient norm; a larger one is scaled down to it. 0 switches clipping off.", kFilled},
                {"dataloader_drop_last", kBool, "false", "", "",
                 "Leaves out the last batch of an epoch when it is not full."},
-               {"communication_data_type", kChoice, "null", "fp16|bf16|fp32", "",
+               {"communication_data_type", kChoice, "null", "bf16|fp16|fp32", "",
                 "Number format in which gradients travel between ranks; null follows the precision."},
                {"data_parallel_size", kInteger, "null", "> 0", "ranks",
                 "Ranks that work on different data; it must be the number of ranks."},
@@ -87,7 +87,7 @@ void add_communication_rows(std::vector<Field>& rows) {
                 "Older spelling of the gather size, used with \"zero_optimization\": true."},
                {"use_data_before_expert_parallelism", kBool, "false", "", "",
                 "Order of data-parallel and expert-parallel ranks."},
-               {"seq_parallel_communication_data_type", kChoice, "fp32", "fp16|bf16|fp32", "",
+               {"seq_parallel_communication_data_type", kChoice, "fp32", "bf16|fp16|fp32", "",
                 "Number format of communication in sequence parallelism."},
            });
 }

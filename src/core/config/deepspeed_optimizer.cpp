@@ -53,10 +53,16 @@ void refuse_type(SchemaCheck& check, const std::string& type, const std::string&
       return;
     }
   }
+  // DeepSpeedCPUAdam, FusedAdam, adamw_torch, ...: the name inside the name.
   const std::vector<std::string> names = {"AdamW", "Adam", "SGD", "Lion"};
-  const std::optional<std::string> nearest = base::nearest_name(type.substr(type.rfind('.') + 1), names);
+  std::string inside;
+  for (const std::string& name : names) {
+    if (inside.empty() && folded.find(lower(name)) != std::string::npos) inside = name;
+  }
+  if (inside.empty()) inside = base::nearest_name(type, names).value_or("");
   check.add_problem(fmt::format("{} is no optimizer that DeepSpeed knows", excerpt(JsonValue(type))), where,
-                    nearest ? fmt::format("write \"{}\"", *nearest) : kInstead);
+                    inside.empty() ? std::string(kInstead)
+                                   : fmt::format("write \"{}\", or one of {}", inside, fmt::join(names, ", ")));
 }
 
 struct Variant {

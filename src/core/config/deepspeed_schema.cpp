@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "core/config/deepspeed_fields.h"
 
@@ -96,24 +97,64 @@ void SchemaCheck::add_note(NoteKind kind, const std::string& what, const std::st
   }
 }
 
+std::vector<base::Problem> SchemaCheck::take_problems() {
+  // Places end in ":line:column".
+  const auto position = [&](const base::Problem& problem) {
+    std::pair<int, int> line_and_column{0, 0};
+    if (problem.where.size() > name_.size()) {
+      std::sscanf(problem.where.c_str() + name_.size(), ":%d:%d", &line_and_column.first, &line_and_column.second);
+    }
+    return line_and_column;
+  };
+  std::stable_sort(problems_.begin(), problems_.end(),
+                   [&](const base::Problem& a, const base::Problem& b) { return position(a) < position(b); });
+  return std::move(problems_);
+}
+
 void SchemaCheck::add_problem(std::string what, std::string where, std::string remedy) {
   problems_.push_back({std::move(what), std::move(where), std::move(remedy)});
 }
 
+void SchemaCheck::check_document(const JsonValue& root) {
+  check_duplicates(root, "");
+  check_members(root, "", SectionState::kOn);
+}
+
+// At any depth, also in sections whose content is not examined.
+void SchemaCheck::check_duplicates(const JsonValue& value, const std::string& path) {
+  if (value.is_array()) {
+    for (const JsonValue& item : value.items()) check_duplicates(item, path);
+  }
+  if (!value.is_object()) return;
+  std::map<std::string, std::string> first;
+  for (const JsonMember& member : value.members()) {
+    const std::string where = place(member.key_position);
+    const auto [entry, fresh] = first.emplace(member.key, where);
+    if (!fresh) {
+      add_problem(fmt::format("{} is given twice", join_path(path, member.key)), where,
+                  fmt::format("keep one of the two; the other is at {}", entry->second));
+    }
+    check_duplicates(member.value, join_path(path, member.key));
+  }
+}
+
 void SchemaCheck::check_members(const JsonValue& object, const std::string& section, SectionState state) {
-  std::map<std::string, std::string> seen;  // row or path -> where its key stood
+  std::map<std::string, Seen> seen;
   for (const JsonMember& member : object.members()) check_member(member, section, state, seen);
 }
 
 void SchemaCheck::check_member(const JsonMember& member, const std::string& section, SectionState state,
-                               std::map<std::string, std::string>& seen) {
+                               std::map<std::string, Seen>& seen) {
   const std::string path = join_path(section, member.key);
   const Field* field = find_deepspeed_field(path);
   const std::string where = place(member.key_position);
-  const auto [first, fresh] = seen.emplace(field != nullptr ? field->name : path, where);
+  const auto [first, fresh] = seen.emplace(field != nullptr ? field->name : path, Seen{path, where});
   if (!fresh) {
-    add_problem(fmt::format("{} is given twice", field != nullptr ? field->name : path), where,
-                fmt::format("keep one of the two; the other is at {}", first->second));
+    // The same key twice was found before; here it is two names of one key.
+    if (field != nullptr && path != first->second.path) {
+      add_problem(fmt::format("{} and {} are one key and both are given", first->second.path, path), where,
+                  fmt::format("keep one of the two; the other is at {}", first->second.where));
+    }
     return;
   }
   if (field == nullptr) {
@@ -131,7 +172,7 @@ void SchemaCheck::check_member(const JsonMember& member, const std::string& sect
 
 void SchemaCheck::check_parameters(const JsonValue& object, const std::string& section, const std::string& owner,
                                    const std::vector<std::string>& taken) {
-  std::map<std::string, std::string> seen;
+  std::map<std::string, Seen> seen;
   for (const JsonMember& member : object.members()) {
     const Field* field = find_deepspeed_field(join_path(section, member.key));
     const bool refused_anyway = field != nullptr && field->support == Support::kRefused;
@@ -167,8 +208,8 @@ void SchemaCheck::check_unknown(const JsonMember& member, const std::string& sec
   } else if (unknown_keys_ == UnknownKeys::kWarn) {
     add_note(NoteKind::kIgnored, fmt::format("unknown key, not used: {}", remedy), path, where);
   } else {
-    const char* habit = strictness_of(section) == Strictness::kPydantic ? "DeepSpeed refuses it too"
-                                                                        : "DeepSpeed passes over it in silence";
+    const bool refused_there = strictness_of(section) == Strictness::kPydantic || is_deferred(section);
+    const char* habit = refused_there ? "DeepSpeed refuses it too" : "DeepSpeed passes over it in silence";
     add_problem(
         fmt::format("unknown key \"{}\"{} ({})", member.key, section.empty() ? std::string() : " in " + section, habit),
         where, remedy + ", or pass --allow_unknown_keys");
@@ -215,8 +256,7 @@ bool SchemaCheck::pass_over_null_or_auto(const Field& field, const JsonValue& va
     set(field.name, {JsonValue(), true, where});
   } else if (strictness == Strictness::kPydantic || field.support != Support::kHonoured) {
     if (field.default_text != "auto") {
-      add_note(NoteKind::kDefaulted, "\"auto\" is filled in by nobody for this key; DeepSpeed's default is used",
-               field.name, where);
+      add_note(NoteKind::kDefaulted, "\"auto\" is not filled in here; DeepSpeed's default is used", field.name, where);
     }
   } else {
     add_problem(fmt::format("{} is \"auto\", which is not filled in for this key", field.name), where,
@@ -251,6 +291,7 @@ void SchemaCheck::refuse(const Field& field, const JsonValue& value, const std::
   const std::size_t end = field.reason.find(". ");
   std::string remedy = field.reason.substr(end + 2);
   remedy[0] = static_cast<char>(remedy[0] | 0x20);
+  if (remedy.ends_with('.')) remedy.pop_back();
   add_problem(fmt::format("{} is {}: {}", field.name, excerpt(value), field.reason.substr(0, end)), where,
               std::move(remedy));
 }

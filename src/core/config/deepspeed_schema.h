@@ -33,7 +33,7 @@ class SchemaCheck {
  public:
   SchemaCheck(std::string name, UnknownKeys unknown_keys);
 
-  void check_document(const base::JsonValue& root) { check_members(root, "", SectionState::kOn); }
+  void check_document(const base::JsonValue& root);
   // The members of optimizer.params or scheduler.params, of which `owner` ("Lion") takes those in `taken`.
   void check_parameters(const base::JsonValue& object, const std::string& section, const std::string& owner,
                         const std::vector<std::string>& taken);
@@ -45,14 +45,19 @@ class SchemaCheck {
   std::string place(base::Position position) const;
 
   std::vector<DeepSpeedNote> take_notes() { return std::move(notes_); }
-  std::vector<base::Problem> take_problems() { return std::move(problems_); }
+  std::vector<base::Problem> take_problems();  // in the order of the file
 
  private:
   enum class SectionState { kOn, kOff };  // kOff: "enabled" is false here or above
+  struct Seen {
+    std::string path;  // as it was spelt
+    std::string where;
+  };
 
+  void check_duplicates(const base::JsonValue& value, const std::string& path);
   void check_members(const base::JsonValue& object, const std::string& section, SectionState state);
   void check_member(const base::JsonMember& member, const std::string& section, SectionState state,
-                    std::map<std::string, std::string>& seen);
+                    std::map<std::string, Seen>& seen);
   bool pass_over_comment(const base::JsonMember& member, const std::string& path);
   void check_unknown(const base::JsonMember& member, const std::string& section, SectionState state);
   void check_value(const Field& field, const base::JsonValue& value, Strictness strictness, SectionState state);
