@@ -193,9 +193,12 @@ LearningRateSchedule make_deepspeed_schedule(const config::ScheduleConfig& confi
   if (found == makers().end()) {
     const std::vector<std::string>& names = deepspeed_schedule_names();
     const std::optional<std::string> nearest = base::nearest_name(config.type, names);
-    throw base::UserError(fmt::format("DeepSpeed has no scheduler {}", config.type), "scheduler.type",
-                          nearest.has_value() ? fmt::format("did you mean {}? (the case matters)", *nearest)
-                                              : fmt::format("use one of {}", fmt::join(names, ", ")));
+    throw base::UserError(
+        fmt::format("{} is none of DeepSpeed's own schedulers, and those of torch.optim.lr_scheduler are not supported",
+                    config.type),
+        "scheduler.type",
+        nearest.has_value() ? fmt::format("did you mean {}? (the case matters)", *nearest)
+                            : fmt::format("use one of {}", fmt::join(names, ", ")));
   }
   Options options(config.parameters, fmt::format("scheduler.params of {}", config.type));
   // Hugging Face fills "auto" with at least one step.

@@ -197,6 +197,11 @@ const std::vector<std::string>& huggingface_schedule_names() {
 
 LearningRateSchedule make_huggingface_schedule(const config::ScheduleConfig& config, double base_learning_rate,
                                                std::int64_t total_steps) {
+  if (config.type == "reduce_lr_on_plateau" || config.type == "greedy") {
+    throw base::UserError(fmt::format("{} follows a metric and not the step, which is not supported", config.type),
+                          "lr_scheduler_type",
+                          "use a schedule of the step, e.g. cosine or warmup_stable_decay (athanor lr draws them)");
+  }
   const auto found = makers().find(config.type);
   if (found == makers().end()) {
     const std::vector<std::string>& names = huggingface_schedule_names();
