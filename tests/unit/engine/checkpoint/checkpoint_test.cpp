@@ -80,7 +80,7 @@ TEST(FindNewest, FallsBackWhateverPartIsTornOrChanged) {
     const std::string whole = base::read_file(path);
     std::string flipped = whole;
     flipped[whole.size() / 2] ^= 1;
-    for (const std::string& bad : {whole.substr(0, whole.size() - 1), std::string(), flipped}) {
+    for (const std::string& bad : {whole.substr(0, whole.size() - 2), std::string(), flipped}) {
       base::write_scratch(path, bad);
       const Search search = find_newest(folder.path());
       ASSERT_TRUE(search.found) << path;
