@@ -9,10 +9,10 @@
 namespace athanor::config {
 
 struct BatchSizeInputs {
-  std::optional<std::int64_t> train;         // rows of an optimizer step
-  std::optional<std::int64_t> micro;         // rows per rank and micro-batch
-  std::optional<std::int64_t> accumulation;  // micro-batches of an optimizer step
-  std::int64_t world_size = 1;               // data-parallel ranks, > 0
+  std::optional<std::int64_t> train = {};         // rows of an optimizer step
+  std::optional<std::int64_t> micro = {};         // rows per rank and micro-batch
+  std::optional<std::int64_t> accumulation = {};  // micro-batches of an optimizer step
+  std::int64_t world_size = 1;                    // data-parallel ranks, > 0
 };
 
 struct BatchSizes {

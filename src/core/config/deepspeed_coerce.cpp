@@ -79,7 +79,8 @@ std::string type_remedy(const Field& field, const JsonValue& value) {
                          text == "None" ? "null" : lower(text));
     }
     const bool numeric = field.type == FieldType::kInteger || field.type == FieldType::kNumber;
-    if (numeric && read_double(text)) return fmt::format("write {} without quotes", text);
+    if (numeric && std::isfinite(read_double(text).value_or(INFINITY)))
+      return fmt::format("write {} without quotes", text);
     if (field.type == FieldType::kBool && (lower(text) == "true" || lower(text) == "false")) {
       return fmt::format("write {} without quotes", lower(text));
     }

@@ -55,7 +55,9 @@ bool is_off(const Field& field, const JsonValue& value) {
   }
   if (value.is_bool()) return field.default_text != "true" && !value.as_bool();
   if (!value.is_object()) return false;
-  if (value.members().empty() || is_switched_off(value)) return true;
+  if (is_switched_off(value)) return true;
+  // An empty section switches its feature on with the defaults, unless DeepSpeed no longer has the feature.
+  if (value.members().empty()) return field.source == kRemovedSource;
   if (field.name != "compression_training") return false;
   int num_on = 0;
   int num_off = 0;
