@@ -38,6 +38,8 @@ class Dataset {
   std::string place_of(std::int64_t index) const;
   const std::vector<std::string>& files() const { return files_; }
   std::int64_t num_tokens() const;
+  // Keeps the first `count` documents only.
+  void limit(std::int64_t count);
   std::int64_t num_skipped_lines() const { return num_skipped_lines_; }
   // Changes with anything that changes a token: resuming compares it.
   const std::string& fingerprint() const { return fingerprint_; }

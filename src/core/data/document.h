@@ -7,9 +7,9 @@
 
 namespace athanor::data {
 
-// What a document was made from decides what may happen to one that is longer than a row: text is split when packed, the others
-// are cut at the end.
-enum class DocumentKind : std::uint32_t { kText = 0, kConversation = 1, kTokens = 2 };
+// What a document was made from decides what may happen to one that is longer than a row: a whole file is split, text is split when
+// packed, the others are cut at the end. The values are on disk.
+enum class DocumentKind : std::uint32_t { kText = 0, kConversation = 1, kTokens = 2, kFile = 3 };
 
 struct Document {
   std::vector<std::int32_t> tokens;  // [num_tokens]

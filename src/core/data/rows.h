@@ -1,7 +1,7 @@
 // Rows: what the loader shuffles and a micro-batch is made of. Without packing a row is one document, cut to the longest allowed
 // length; with packing it is several documents that never see each other.
 //
-// Rules:   a text document longer than a packed row is split into pieces, each a sequence of its own; conversations and already
+// Rules:   a whole text file, and with packing any text, longer than a row is split into pieces, each a sequence of its own; conversations and already
 //          tokenised rows are cut at the end. A document with no target left is dropped and counted.
 //          Packing is best-fit decreasing (Johnson 1974) with random order; with sequential order rows are filled in file order.
 // Threads: immutable.

@@ -1,0 +1,116 @@
+#include "core/data/tokenize_range.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/error.h"
+#if __has_include("core/formats/indexed_tokens.h")
+#include "core/formats/indexed_tokens.h"
+#endif
+
+namespace athanor::data {
+
+namespace {
+
+using Encoded = base::Result<Document, std::string>;
+
+void keep(Encoded encoded, std::uint32_t line, TokenizedRange& result) {
+  if (encoded.ok()) {
+    result.chunk.add(encoded.value(), line);
+  } else {
+    result.bad_lines.push_back({line, encoded.error()});
+  }
+}
+
+// What a person reads of a malformed line: the first problem without its place, which is the line.
+std::string parse_problem(const base::UserError& error, const std::string& name) {
+  const base::Problem& problem = error.problems().front();
+  if (problem.where.rfind(name, 0) != 0) return problem.what;
+  const std::size_t colon = problem.where.rfind(':');
+  return fmt::format("{} (column {})", problem.what, problem.where.substr(colon + 1));
+}
+
+void tokenize_lines(std::string_view text, std::uint32_t line, RowEncoder& encoder, TokenizedRange& result) {
+  const std::string name = "row";
+  for (std::size_t begin = 0; begin < text.size(); ++line) {
+    const std::size_t newline = text.find('\n', begin);
+    const std::size_t end = newline == std::string_view::npos ? text.size() : newline;
+    const std::string_view row = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (row.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    try {
+      keep(encoder.encode_object(base::parse_json(row, name)), line, result);
+    } catch (const base::UserError& error) {
+      result.bad_lines.push_back({line, parse_problem(error, name)});
+    }
+  }
+}
+
+void tokenize_array(const SourceFile& file, RowEncoder& encoder, TokenizedRange& result) {
+  // A file that is one JSON document cannot be read past its first mistake.
+  const base::JsonValue rows = base::parse_json(file.bytes.text(), file.path);
+  for (const base::JsonValue& row : rows.items()) {
+    keep(encoder.encode_object(row), static_cast<std::uint32_t>(row.position().line), result);
+  }
+}
+
+#if __has_include("core/formats/indexed_tokens.h")
+void tokenize_indexed(const SourceFile& file, const RowRules& rules, TokenizedRange& result) {
+  const formats::IndexedTokens tokens =
+      formats::IndexedTokens::open(std::filesystem::path(file.path).replace_extension().string());
+  for (std::int64_t i = 0; i < tokens.num_sequences(); ++i) {
+    Document document;
+    document.kind = DocumentKind::kText;
+    document.tokens = tokens.sequence(i);
+    document.labels = document.tokens;
+    const auto outside = std::find_if(document.tokens.begin(), document.tokens.end(), [&](std::int32_t id) {
+      return id < 0 || (rules.vocab_size > 0 && id >= rules.vocab_size);
+    });
+    const auto line = static_cast<std::uint32_t>(i + 1);
+    if (outside == document.tokens.end()) {
+      result.chunk.add(document, line);
+    } else {
+      result.bad_lines.push_back({line, fmt::format("sequence {} holds the id {}, the model's vocab_size is {}", i,
+                                                    *outside, rules.vocab_size)});
+    }
+  }
+}
+
+#endif
+
+}  // namespace
+
+TokenizedRange tokenize_range(const SourceFile& file, const SourceRange& range, std::uint32_t first_line,
+                              const formats::Tokenizer* tokenizer, const RowRules& rules) {
+  TokenizedRange result;
+  RowEncoder encoder(tokenizer, rules);
+  switch (file.kind) {
+    case SourceKind::kJsonLines:
+      tokenize_lines(file.bytes.text().substr(range.begin, range.end - range.begin), first_line, encoder, result);
+      break;
+    case SourceKind::kJsonArray:
+      tokenize_array(file, encoder, result);
+      break;
+    case SourceKind::kText: {
+      Encoded encoded = encoder.encode_text(file.bytes.text());
+      if (encoded.ok()) {
+        Document document = std::move(encoded).value();
+        document.kind = DocumentKind::kFile;
+        result.chunk.add(document, 1);
+      } else {
+        result.bad_lines.push_back({1, encoded.error()});
+      }
+      break;
+    }
+    case SourceKind::kIndexed:
+#if __has_include("core/formats/indexed_tokens.h")
+      tokenize_indexed(file, rules, result);
+#endif
+      break;
+  }
+  return result;
+}
+
+}  // namespace athanor::data
