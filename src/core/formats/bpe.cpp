@@ -4,34 +4,13 @@
 #include <functional>
 #include <limits>
 
+#include "core/formats/whole_characters.h"
+
 namespace athanor::formats {
 
 namespace {
 
-constexpr std::int32_t kNoCandidate = std::numeric_limits<std::int32_t>::max();
-// A candidate of a short piece is rank << kPlaceBits | place: the smallest has the lowest rank and stands leftmost.
-constexpr int kPlaceBits = 6;
-static_assert(BpeModel::kShortPiece <= 1 << kPlaceBits);
-static_assert((static_cast<std::uint64_t>(MergeTable::kMaxRules) << kPlaceBits) <
-              static_cast<std::uint64_t>(kNoCandidate));
-
 constexpr std::uint32_t kNowhere = 0xffffffff;
-
-template <std::size_t kSize>
-std::int32_t smallest(const std::array<std::int32_t, kSize>& values) {
-  // Lanes side by side, so that the compiler turns this into vector comparisons.
-  constexpr std::size_t kLanes = 8;
-  std::array<std::int32_t, kLanes> lanes;
-  for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = values[i];
-  for (std::size_t i = kLanes; i < kSize; i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      lanes[lane] = values[i + lane] < lanes[lane] ? values[i + lane] : lanes[lane];
-    }
-  }
-  std::int32_t best = lanes[0];
-  for (const std::int32_t value : lanes) best = value < best ? value : best;
-  return best;
-}
 
 }  // namespace
 
@@ -41,87 +20,91 @@ BpeModel::BpeModel(BpeVocabulary vocabulary, MergeTable merges, bool ignore_merg
     const char text = static_cast<char>(byte);
     byte_ids_[byte] = vocabulary_.find({&text, 1});
   }
-  byte_pair_ranks_.assign(1 << 16, MergeTable::kNoRule);
-  for (int first = 0; first < 256; ++first) {
-    for (int second = 0; second < 256; ++second) {
-      if (byte_ids_[first] == kNoToken || byte_ids_[second] == kNoToken) continue;
-      byte_pair_ranks_[first << 8 | second] = merges_.rank(byte_ids_[first], byte_ids_[second]);
+  whole_characters_ = find_whole_characters(vocabulary_, merges_);
+}
+
+std::int32_t BpeModel::first_symbol(std::string_view piece, std::size_t& offset) const {
+  const auto* p = reinterpret_cast<const std::uint8_t*>(piece.data()) + offset;
+  const std::size_t left = piece.size() - offset;
+  const auto continues = [p](std::size_t i) { return (p[i] & 0xc0) == 0x80; };
+  if (p[0] >= 0xe0 && p[0] < 0xf0 && left >= 3 && continues(1) && continues(2)) {
+    const std::int32_t id = whole_characters_[(p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu)];
+    if (id != kNoToken) {
+      offset += 3;
+      return id;
+    }
+  } else if (p[0] >= 0xc2 && p[0] < 0xe0 && left >= 2 && continues(1)) {
+    const std::int32_t id = whole_characters_[(p[0] & 0x1fu) << 6 | (p[1] & 0x3fu)];
+    if (id != kNoToken) {
+      offset += 2;
+      return id;
     }
   }
+  ++offset;
+  return byte_ids_[p[0]];
 }
 
 int BpeModel::encode(std::string_view piece, BpeScratch& scratch, std::vector<std::int32_t>& out) const {
-  for (const char byte : piece) {
-    if (byte_ids_[static_cast<std::uint8_t>(byte)] == kNoToken) return static_cast<std::uint8_t>(byte);
-  }
-  if (piece.size() == 1) {
-    out.push_back(byte_ids_[static_cast<std::uint8_t>(piece[0])]);
-    return -1;
-  }
   if (ignore_merges_) {
     if (const std::int32_t id = vocabulary_.find(piece); id >= 0) {
       out.push_back(id);
       return -1;
     }
   }
-  if (piece.size() <= 16) {
-    encode_short<16>(piece, out);
-  } else if (piece.size() <= 32) {
-    encode_short<32>(piece, out);
-  } else if (piece.size() <= kShortPiece) {
-    encode_short<kShortPiece>(piece, out);
-  } else {
-    encode_long(piece, scratch, out);
+  std::array<std::int32_t, kShortPiece> symbols;
+  std::size_t count = 0;
+  std::size_t offset = 0;
+  while (offset < piece.size() && count < kShortPiece) {
+    symbols[count] = first_symbol(piece, offset);
+    if (symbols[count++] == kNoToken) return static_cast<std::uint8_t>(piece[offset - 1]);
   }
+  const std::span<std::int32_t> whole(symbols.data(), count);
+  if (offset == piece.size()) {
+    merge_short(whole, out);
+    return -1;
+  }
+  scratch.symbols.clear();
+  for (const std::int32_t id : whole) scratch.symbols.push_back({id, 0, 0});
+  while (offset < piece.size()) {
+    scratch.symbols.push_back({first_symbol(piece, offset), 0, 0});
+    if (scratch.symbols.back().id == kNoToken) return static_cast<std::uint8_t>(piece[offset - 1]);
+  }
+  merge_long(scratch, out);
   return -1;
 }
 
-template <std::size_t kCapacity>
-void BpeModel::encode_short(std::string_view piece, std::vector<std::int32_t>& out) const {
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(piece.data());
-  const std::size_t size = piece.size();
-  std::array<std::int32_t, kCapacity> ids;
-  std::array<std::int32_t, kCapacity> candidates;  // of the pair that begins at each place
-  std::array<std::uint8_t, kCapacity + 1> next;
-  std::array<std::uint8_t, kCapacity + 1> previous;
-  candidates.fill(kNoCandidate);
-  const auto candidate = [](std::uint32_t rank, std::size_t place) {
-    return rank == MergeTable::kNoRule ? kNoCandidate : static_cast<std::int32_t>(rank << kPlaceBits | place);
-  };
-  for (std::size_t i = 0; i < size; ++i) {
-    ids[i] = byte_ids_[bytes[i]];
-    next[i] = static_cast<std::uint8_t>(i + 1);
-    previous[i + 1] = static_cast<std::uint8_t>(i);
-    if (i + 1 < size) candidates[i] = candidate(byte_pair_ranks_[bytes[i] << 8 | bytes[i + 1]], i);
-  }
-  while (true) {
-    const std::int32_t best = smallest(candidates);
-    if (best == kNoCandidate) break;
-    const std::size_t place = best & ((1 << kPlaceBits) - 1);
-    const std::size_t removed = next[place];
-    const std::size_t after = next[removed];
-    ids[place] = merges_.merged(static_cast<std::uint32_t>(best) >> kPlaceBits);
-    next[place] = static_cast<std::uint8_t>(after);
-    previous[after] = static_cast<std::uint8_t>(place);
-    candidates[removed] = kNoCandidate;
-    candidates[place] = after < size ? candidate(merges_.rank(ids[place], ids[after]), place) : kNoCandidate;
-    if (place > 0) {
-      const std::size_t before = previous[place];
-      candidates[before] = candidate(merges_.rank(ids[before], ids[place]), before);
+void BpeModel::merge_short(std::span<std::int32_t> ids, std::vector<std::int32_t>& out) const {
+  std::size_t size = ids.size();
+  std::array<std::uint32_t, kShortPiece> ranks;  // of the pair that begins at each place
+  for (std::size_t i = 0; i + 1 < size; ++i) ranks[i] = merges_.rank(ids[i], ids[i + 1]);
+  while (size > 1) {
+    std::uint32_t best = MergeTable::kNoRule;
+    std::size_t place = 0;
+    for (std::size_t i = 0; i + 1 < size; ++i) {
+      place = ranks[i] < best ? i : place;
+      best = ranks[i] < best ? ranks[i] : best;
     }
+    if (best == MergeTable::kNoRule) break;
+    --size;
+    ids[place] = merges_.merged(best);
+    for (std::size_t i = place + 1; i < size; ++i) {
+      ids[i] = ids[i + 1];
+      ranks[i] = ranks[i + 1];
+    }
+    if (place + 1 < size) ranks[place] = merges_.rank(ids[place], ids[place + 1]);
+    if (place > 0) ranks[place - 1] = merges_.rank(ids[place - 1], ids[place]);
   }
-  for (std::size_t i = 0; i < size; i = next[i]) out.push_back(ids[i]);
+  out.insert(out.end(), ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(size));
 }
 
-void BpeModel::encode_long(std::string_view piece, BpeScratch& scratch, std::vector<std::int32_t>& out) const {
+void BpeModel::merge_long(BpeScratch& scratch, std::vector<std::int32_t>& out) const {
   auto& symbols = scratch.symbols;
   auto& heap = scratch.candidates;
-  symbols.clear();
   heap.clear();
-  const auto size = static_cast<std::uint32_t>(piece.size());
+  const auto size = static_cast<std::uint32_t>(symbols.size());
   for (std::uint32_t i = 0; i < size; ++i) {
-    symbols.push_back(
-        {byte_ids_[static_cast<std::uint8_t>(piece[i])], i == 0 ? kNowhere : i - 1, i + 1 == size ? kNowhere : i + 1});
+    symbols[i].previous = i == 0 ? kNowhere : i - 1;
+    symbols[i].next = i + 1 == size ? kNowhere : i + 1;
   }
   const auto rank_at = [&](std::uint32_t place) {
     const std::uint32_t next = symbols[place].next;

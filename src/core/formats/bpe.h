@@ -2,13 +2,14 @@
 // until no rule applies.
 //
 // Source:  Sennrich et al. 2016; the same ids as the BPE model of Hugging Face tokenizers 0.23.3 without dropout.
-// Cost:    pieces up to kShortPiece bytes in a few vector instructions per merge and without allocation; longer ones in
+// Cost:    pieces up to kShortPiece symbols in a few vector instructions per merge and without allocation; longer ones in
 //          O(n log n).
 // Threads: BpeModel is immutable; BpeScratch is confined to one thread.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -41,17 +42,20 @@ class BpeModel {
 
   const BpeVocabulary& vocabulary() const { return vocabulary_; }
   std::int32_t byte_id(std::uint8_t byte) const { return byte_ids_[byte]; }
+  // The token of a character of two or three bytes that merging always makes first (whole_characters.h), or kNoToken.
+  std::int32_t whole_character(char32_t code_point) const { return whole_characters_[code_point]; }
 
  private:
-  template <std::size_t kCapacity>
-  void encode_short(std::string_view piece, std::vector<std::int32_t>& out) const;
-  void encode_long(std::string_view piece, BpeScratch& scratch, std::vector<std::int32_t>& out) const;
+  // What merging starts from at `offset`: a whole character's token or a byte's; moves on behind it.
+  std::int32_t first_symbol(std::string_view piece, std::size_t& offset) const;
+  void merge_short(std::span<std::int32_t> symbols, std::vector<std::int32_t>& out) const;
+  void merge_long(BpeScratch& scratch, std::vector<std::int32_t>& out) const;
 
   BpeVocabulary vocabulary_;
   MergeTable merges_;
   bool ignore_merges_ = false;  // a piece that is a token as a whole is that token, whatever the merges say
   std::array<std::int32_t, 256> byte_ids_{};
-  std::vector<std::uint32_t> byte_pair_ranks_;  // [first << 8 | second]
+  std::vector<std::int32_t> whole_characters_;  // by code point below U+10000
 };
 
 }  // namespace athanor::formats

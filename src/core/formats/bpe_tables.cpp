@@ -197,6 +197,15 @@ void read_vocabulary(std::string_view text, const std::string& name, const Span&
   });
 }
 
+bool is_concatenation(const BpeVocabulary& vocabulary, std::int32_t id, std::int32_t left, std::int32_t right) {
+  for (const std::int32_t part : {id, left, right}) {
+    if (!vocabulary.contains(part) || vocabulary.spelling(part) != BpeVocabulary::Spelling::kBytes) return false;
+  }
+  const std::string_view bytes = vocabulary.bytes(id);
+  const std::string_view first = vocabulary.bytes(left);
+  return bytes.starts_with(first) && bytes.substr(first.size()) == vocabulary.bytes(right);
+}
+
 void read_merges(std::string_view text, const std::string& name, const Span& span, const BpeVocabulary& vocabulary,
                  MergeTable& out) {
   const std::string_view part = text.substr(span.begin, span.end - span.begin);
@@ -229,7 +238,10 @@ void read_merges(std::string_view text, const std::string& name, const Span& spa
     };
     const std::int32_t left_id = id_of(left);
     const std::int32_t right_id = id_of(right);
-    const std::int32_t merged_id = id_of(left += right);
+    // Training numbers the tokens as it makes them, so the next id is nearly always the one.
+    const std::int32_t guess = out.size() == 0 ? 0 : out.merged(static_cast<std::uint32_t>(out.size() - 1)) + 1;
+    const std::int32_t merged_id =
+        is_concatenation(vocabulary, guess, left_id, right_id) ? guess : id_of(left += right);
     if (out.size() >= MergeTable::kMaxRules) cursor.fail("there are more merges than this program can hold", place);
     if (!out.add(left_id, right_id, merged_id)) cursor.fail("this merge stands in the file twice", place);
   });

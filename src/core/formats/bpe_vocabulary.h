@@ -47,12 +47,18 @@ class BpeVocabulary {
     Spelling spelling = Spelling::kBytes;
   };
 
-  std::size_t slot_of(std::string_view bytes, Spelling spelling) const;
+  struct Slot {
+    std::uint32_t tag = 0;  // bits of the hash that the place does not use
+    std::int32_t id = -1;   // -1: empty
+  };
+
+  static std::uint64_t hash_of(std::string_view bytes, Spelling spelling);
+  std::size_t place_of(std::uint64_t hash, std::string_view bytes, Spelling spelling) const;
   void rehash(std::size_t num_slots);
 
   std::string bytes_;
   std::vector<Token> tokens_;
-  std::vector<std::int32_t> slots_;  // open addressing, a power of two; -1 is empty
+  std::vector<Slot> slots_;  // open addressing, a power of two
   std::size_t num_tokens_ = 0;
 };
 

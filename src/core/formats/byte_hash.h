@@ -16,20 +16,21 @@ inline std::uint64_t mix_words(std::uint64_t a, std::uint64_t b) {
 }
 
 inline std::uint64_t hash_bytes(std::string_view bytes) {
-  std::uint64_t hash = bytes.size();
   const char* p = bytes.data();
-  std::size_t left = bytes.size();
-  for (; left >= 8; p += 8, left -= 8) {
+  const std::size_t size = bytes.size();
+  const auto word_at = [p](std::size_t offset) {
     std::uint64_t word = 0;
-    std::memcpy(&word, p, 8);
-    hash = mix_words(hash, word);
-  }
-  if (left > 0) {
+    std::memcpy(&word, p + offset, sizeof(word));
+    return word;
+  };
+  if (size < 8) {
     std::uint64_t word = 0;
-    std::memcpy(&word, p, left);
-    hash = mix_words(hash, word);
+    for (std::size_t i = 0; i < size; ++i) word = word << 8 | static_cast<unsigned char>(p[i]);
+    return mix_words(word, size);
   }
-  return hash;
+  std::uint64_t hash = size;
+  for (std::size_t i = 0; i + 8 < size; i += 8) hash = mix_words(hash, word_at(i));
+  return mix_words(hash, word_at(size - 8));  // may overlap the word before
 }
 
 }  // namespace athanor::formats
