@@ -37,14 +37,13 @@ struct JsonMember;
 class JsonValue {
  public:
   JsonValue() = default;
-  JsonValue(std::nullptr_t) {}
-  JsonValue(bool value) : kind_(JsonKind::kBool), bool_(value) {}
-  JsonValue(int value) : JsonValue(static_cast<std::int64_t>(value)) {}
-  JsonValue(std::int64_t value)
-      : kind_(JsonKind::kNumber), is_integer_(true), integer_(value), number_(static_cast<double>(value)) {}
-  JsonValue(double value) : kind_(JsonKind::kNumber), number_(value) {}
-  JsonValue(const char* value) : kind_(JsonKind::kString), text_(value) {}
-  JsonValue(std::string value) : kind_(JsonKind::kString), text_(std::move(value)) {}
+  JsonValue(std::nullptr_t);
+  JsonValue(bool value);
+  JsonValue(int value);
+  JsonValue(std::int64_t value);
+  JsonValue(double value);
+  JsonValue(const char* value);
+  JsonValue(std::string value);
   static JsonValue array();
   static JsonValue array(std::vector<JsonValue> items);
   static JsonValue object();
@@ -104,6 +103,16 @@ struct JsonMember {
   JsonValue value;
   Position key_position;
 };
+
+// Defined where JsonMember is complete, which building and destroying a vector of it needs.
+inline JsonValue::JsonValue(std::nullptr_t) {}
+inline JsonValue::JsonValue(bool value) : kind_(JsonKind::kBool), bool_(value) {}
+inline JsonValue::JsonValue(int value) : JsonValue(static_cast<std::int64_t>(value)) {}
+inline JsonValue::JsonValue(std::int64_t value)
+    : kind_(JsonKind::kNumber), is_integer_(true), integer_(value), number_(static_cast<double>(value)) {}
+inline JsonValue::JsonValue(double value) : kind_(JsonKind::kNumber), number_(value) {}
+inline JsonValue::JsonValue(const char* value) : kind_(JsonKind::kString), text_(value) {}
+inline JsonValue::JsonValue(std::string value) : kind_(JsonKind::kString), text_(std::move(value)) {}
 
 // Python's json extensions NaN, Infinity and -Infinity are numbers in kStrict; in kHjson they are unquoted texts, as in the
 // package. A UTF-8 byte order mark is skipped. A half surrogate (\ud800 alone) and bytes that are not UTF-8 are refused.

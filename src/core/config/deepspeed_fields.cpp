@@ -1,9 +1,21 @@
 #include "core/config/deepspeed_fields.h"
 
+#include <sstream>
+
 #include "core/config/deepspeed_rows.h"
 #include "core/config/deepspeed_schema.h"
 
 namespace athanor::config {
+namespace {
+
+std::vector<std::string> split_names(const std::string& names) {
+  std::vector<std::string> parts;
+  std::istringstream stream(names);
+  for (std::string name; stream >> name;) parts.push_back(name);
+  return parts;
+}
+
+}  // namespace
 
 void add_rows(std::vector<Field>& rows, const std::string& section, Support support, const std::string& reason,
               std::initializer_list<RowText> texts) {
@@ -18,8 +30,8 @@ void add_rows(std::vector<Field>& rows, const std::string& section, Support supp
                 .support = support,
                 .doc = text.doc,
                 .reason = reason,
-                .aliases = text.aliases,
-                .touches = text.touches,
+                .aliases = split_names(text.aliases),
+                .touches = split_names(text.touches),
                 .source = "DeepSpeed 0.19"};
     rows.push_back(std::move(field));
   }
@@ -33,7 +45,7 @@ void add_removed(std::vector<Field>& rows, const std::string& section, const std
 }
 
 const std::vector<Field>& deepspeed_fields() {
-  static const std::vector<Field> kRows = [] {
+  static const std::vector<Field> table = [] {
     std::vector<Field> rows;
     add_top_level_rows(rows);
     add_optimizer_rows(rows);
@@ -46,7 +58,7 @@ const std::vector<Field>& deepspeed_fields() {
     add_removed_rows(rows);
     return rows;
   }();
-  return kRows;
+  return table;
 }
 
 const Field* find_deepspeed_field(std::string_view path) {

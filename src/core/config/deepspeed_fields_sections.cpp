@@ -111,15 +111,9 @@ void add_tensor_parallel_rows(std::vector<Field>& rows) {
                {"tensor_parallel.partition_config", kObject, "null", "", "", "Rules of sharing out."},
                {"tensor_parallel.preset_model", kText, "null", "", "", "Built-in rules."},
                {"tensor_parallel.keep_module_on_host", kBool, "false", "", "", "Keeps weights in host memory."},
-               {"tensor_parallel.replace_with_kernel_inject",
-                kBool,
-                "false",
-                "",
-                "",
-                "Uses inference kernels.",
-                kNotFilled,
-                {"kernel_inject"}},
-               {"tensor_parallel.tensor_parallel", kObject, "", "", "", "Degree.", kNotFilled, {"tp"}},
+               {"tensor_parallel.replace_with_kernel_inject", kBool, "false", "", "", "Uses inference kernels.",
+                kNotFilled, "kernel_inject"},
+               {"tensor_parallel.tensor_parallel", kObject, "", "", "", "Degree.", kNotFilled, "tp"},
                {"tensor_parallel.tensor_parallel.tp_grain_size", kInteger, "1", "> 0", "", "Grain of sharing out."},
                {"tensor_parallel.tensor_parallel.mpu", kObject, "null", "", "", "Python object of ranks."},
                {"tensor_parallel.tensor_parallel.tp_group", kObject, "null", "", "", "Python object of ranks."},
@@ -216,22 +210,16 @@ void add_inference_rows(std::vector<Field>& rows) {
 
 void add_aio_rows(std::vector<Field>& rows) {
   add_rows(rows, "", Support::kHarmless, kNoDisk, {{"aio", kObject, "null", "", "", "Asynchronous disk access."}});
-  add_rows(rows, "aio", Support::kHarmless, kNoDisk,
-           {
-               {"block_size", kInteger, "1048576", "> 0", "bytes", "Size of an access."},
-               {"queue_depth", kInteger, "8", "> 0", "", "Accesses at the same time."},
-               {"intra_op_parallelism",
-                kInteger,
-                "1",
-                "> 0",
-                "threads",
-                "Threads per access.",
-                kNotFilled,
-                {"thread_count"}},
-               {"single_submit", kBool, "false", "", "", "Submits one access at a time."},
-               {"overlap_events", kBool, "true", "", "", "Submits and waits at the same time."},
-               {"use_gds", kBool, "false", "", "", "Moves data between disk and GPU directly."},
-           });
+  add_rows(
+      rows, "aio", Support::kHarmless, kNoDisk,
+      {
+          {"block_size", kInteger, "1048576", "> 0", "bytes", "Size of an access."},
+          {"queue_depth", kInteger, "8", "> 0", "", "Accesses at the same time."},
+          {"intra_op_parallelism", kInteger, "1", "> 0", "threads", "Threads per access.", kNotFilled, "thread_count"},
+          {"single_submit", kBool, "false", "", "", "Submits one access at a time."},
+          {"overlap_events", kBool, "true", "", "", "Submits and waits at the same time."},
+          {"use_gds", kBool, "false", "", "", "Moves data between disk and GPU directly."},
+      });
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ using base::JsonValue;
 
 constexpr double kDefaultLearningRate = 1e-3;
 constexpr double kTorchAdamWeightDecay = 0.01;  // torch.optim.AdamW; DeepSpeed's own Adam has 0
-const char* const kInstead = "write \"AdamW\", \"Adam\", \"SGD\" or \"Lion\"";
+constexpr const char* kInstead = "write \"AdamW\", \"Adam\", \"SGD\" or \"Lion\"";
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c | 0x20 : c; });

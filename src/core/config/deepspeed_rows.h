@@ -19,8 +19,8 @@ struct RowText {
   const char* unit;
   const char* doc;
   AutoFilled auto_filled = AutoFilled::kNo;
-  std::vector<std::string> aliases = {};
-  std::vector<std::string> touches = {};
+  const char* aliases = "";  // names with blanks between
+  const char* touches = "";
 };
 
 // Appends rows that share support and reason. Names are relative to `section` ("" is the top level).

@@ -8,17 +8,17 @@ namespace {
 
 using base::JsonValue;
 
-const std::string kZero = "zero_optimization.";
+constexpr const char* kZero = "zero_optimization.";
 
 bool is_true(const SchemaCheck& check, const std::string& path) { return bool_setting(check, path).value_or(false); }
 
 // cpu_offload: true is {"device": "cpu"}, false is nothing; beside the new section DeepSpeed refuses it.
 void map_cpu_offload(SchemaCheck& check, const std::string& older, const std::string& section) {
-  const CheckedValue* value = check.find(kZero + older);
+  const CheckedValue* value = check.find(std::string(kZero) + older);
   if (value == nullptr) return;
   const std::string where = value->where;
   const bool on = value->value.as_bool();
-  if (check.find(kZero + section) != nullptr) {
+  if (check.find(std::string(kZero) + section) != nullptr) {
     check.add_problem(fmt::format("{} and {} are one setting and both are given", older, section), where,
                       fmt::format("remove {}", older));
     return;
@@ -26,23 +26,22 @@ void map_cpu_offload(SchemaCheck& check, const std::string& older, const std::st
   check.add_note(
       NoteKind::kDeprecated,
       fmt::format("older spelling of \"{}\": {{\"device\": \"{}\"}}, and read as that", section, on ? "cpu" : "none"),
-      kZero + older, where);
-  check.set(kZero + section + ".device", {JsonValue(on ? "cpu" : "none"), false, where});
+      std::string(kZero) + older, where);
+  check.set(std::string(kZero) + section + ".device", {JsonValue(on ? "cpu" : "none"), false, where});
 }
 
 void map_gather_fp16(SchemaCheck& check) {
-  const std::string older = kZero + "stage3_gather_fp16_weights_on_model_save";
-  const std::string newer = kZero + "stage3_gather_16bit_weights_on_model_save";
+  const std::string older = std::string(kZero) + "stage3_gather_fp16_weights_on_model_save";
+  const std::string newer = std::string(kZero) + "stage3_gather_16bit_weights_on_model_save";
   const CheckedValue* value = check.find(older);
   if (value == nullptr) return;
-  const CheckedValue moved = *value;
   if (check.find(newer) != nullptr) {
-    check.add_problem(fmt::format("{} and its older name are both given", newer), moved.where, "remove the older one");
+    check.add_problem(fmt::format("{} and its older name are both given", newer), value->where, "remove the older one");
     return;
   }
   check.add_note(NoteKind::kDeprecated, "older name of stage3_gather_16bit_weights_on_model_save, and read as that",
-                 older, moved.where);
-  check.set(newer, moved);
+                 older, value->where);
+  check.set(newer, *value);
 }
 
 void check_precision(SchemaCheck& check) {
@@ -58,7 +57,7 @@ void check_precision(SchemaCheck& check) {
                         value.where, "write a value > 0, or a fixed \"loss_scale\"");
     }
   }
-  const int stage = static_cast<int>(integer_setting(check, kZero + "stage").value_or(0));
+  const int stage = static_cast<int>(integer_setting(check, std::string(kZero) + "stage").value_or(0));
   for (const char* key :
        {"fp16.fp16_master_weights_and_grads", "bf16.bf16_master_weights_and_grads", "bf16.bf16_optimizer_states"}) {
     if (is_true(check, key) && stage == 0) {
@@ -76,7 +75,7 @@ void check_precision(SchemaCheck& check) {
 std::string short_type(const std::string& name) {
   if (name.find("bf") != std::string::npos) return "bf16";
   if (name == "half" || name.find("16") != std::string::npos) return "fp16";
-  return name.find("8") != std::string::npos ? "int8" : "fp32";
+  return name.find('8') != std::string::npos ? "int8" : "fp32";
 }
 
 void check_autocast(SchemaCheck& check) {
@@ -112,7 +111,7 @@ void check_param_type(SchemaCheck& check) {
 }
 
 void check_reduction(SchemaCheck& check, int stage) {
-  if (stage < 2 || !bool_setting(check, kZero + "reduce_scatter").value_or(true)) return;
+  if (stage < 2 || !bool_setting(check, std::string(kZero) + "reduce_scatter").value_or(true)) return;
   const char* remedy = "remove it, or set zero_optimization.reduce_scatter to false";
   const Setting<bool> prescale = bool_setting(check, "prescale_gradients");
   if (prescale.value_or(false)) {
@@ -128,7 +127,7 @@ void check_reduction(SchemaCheck& check, int stage) {
 
 void check_offload(SchemaCheck& check, int stage) {
   for (const char* section : {"offload_optimizer", "offload_param"}) {
-    const Setting<std::string> device = text_setting(check, kZero + section + ".device");
+    const Setting<std::string> device = text_setting(check, std::string(kZero) + section + ".device");
     if (device.value_or("none") == "nvme") {
       check.add_problem(fmt::format("{}.device is \"nvme\", and offloading to a disk is not done here", section),
                         device.where, "write \"cpu\" (host memory) or \"none\"");
@@ -136,10 +135,10 @@ void check_offload(SchemaCheck& check, int stage) {
       check.add_note(NoteKind::kIgnored,
                      fmt::format("not used at ZeRO stage {}: it needs stage {}", stage,
                                  section == std::string("offload_param") ? "3" : "1 or more"),
-                     kZero + section, device.where);
+                     std::string(kZero) + section, device.where);
     }
   }
-  const Setting<double> ratio = number_setting(check, kZero + "offload_optimizer.ratio");
+  const Setting<double> ratio = number_setting(check, std::string(kZero) + "offload_optimizer.ratio");
   if (ratio.value_or(1.0) < 1.0 && stage != 3) {
     check.add_problem("offload_optimizer.ratio below 1 needs ZeRO stage 3", ratio.where, "write 1.0, or \"stage\": 3");
   }
@@ -154,13 +153,13 @@ void map_older_spellings(SchemaCheck& check) {
 }
 
 void check_rules(SchemaCheck& check) {
-  const int stage = static_cast<int>(integer_setting(check, kZero + "stage").value_or(0));
+  const int stage = static_cast<int>(integer_setting(check, std::string(kZero) + "stage").value_or(0));
   check_precision(check);
   check_autocast(check);
   check_param_type(check);
   check_reduction(check, stage);
   check_offload(check, stage);
-  const Setting<bool> norm = bool_setting(check, kZero + "compute_grad_norm");
+  const Setting<bool> norm = bool_setting(check, std::string(kZero) + "compute_grad_norm");
   if (!norm.value_or(true) && stage != 1 && stage != 2) {
     check.add_problem("compute_grad_norm: false needs ZeRO stage 1 or 2", norm.where, "remove it");
   }

@@ -18,7 +18,7 @@ struct ScheduleType {
 };
 
 const std::vector<ScheduleType>& schedule_types() {
-  static const std::vector<ScheduleType> kTypes = {
+  static const std::vector<ScheduleType> types = {
       {"WarmupLR", {"warmup_min_lr", "warmup_max_lr", "warmup_num_steps", "warmup_type"}, {}},
       {"WarmupDecayLR",
        {"total_num_steps", "warmup_min_lr", "warmup_max_lr", "warmup_num_steps", "warmup_type"},
@@ -35,7 +35,7 @@ const std::vector<ScheduleType>& schedule_types() {
         "cycle_max_mom", "decay_mom_rate"},
        {"cycle_min_lr", "cycle_max_lr"}},
   };
-  return kTypes;
+  return types;
 }
 
 // torch.optim.lr_scheduler classes and the lr_scheduler_type that does the same or nearly so; "" where nothing does.
@@ -92,7 +92,7 @@ std::optional<DeepSpeedSchedule> read_schedule(SchemaCheck& check) {
     }
     return std::nullopt;
   }
-  const std::string name = type->value.as_string();
+  const std::string& name = type->value.as_string();
   const auto known = std::find_if(schedule_types().begin(), schedule_types().end(),
                                   [&](const ScheduleType& candidate) { return name == candidate.name; });
   if (known == schedule_types().end()) {
