@@ -1,0 +1,141 @@
+// Names that Hugging Face knows and that change nothing here, or ask for something that is not done. A refused name is accepted with the
+// value that switches it off.
+#include "core/config/argument_rows.h"
+
+namespace athanor::config::detail {
+
+using enum FieldType;
+
+std::vector<PlainRow> harmless_rows() {
+  const char* always = "athanor train always trains";
+  const char* one_process = "it concerns PyTorch's process groups; the engine has its own";
+  const char* loader = "the data loader maps tokens from a cache and needs no worker processes";
+  const char* memory = "the engine plans its memory";
+  const char* metrics = "evaluation here computes the loss alone";
+  const char* remote = "nothing is loaded from a hub or from Python code";
+  return {
+      {"do_train", kBool, "false", always},
+      {"do_eval", kBool, "false", "evaluation is decided by eval_strategy"},
+      {"local_rank", kInteger, "-1", "ranks come from the launcher's environment"},
+      {"average_tokens_across_devices", kBool, "true",
+       "the loss is always averaged over all target tokens of the global batch"},
+      {"use_cache", kBool, "false", "training keeps no key-value cache"},
+      {"torch_empty_cache_steps", kInteger, "", memory},
+      {"gradient_checkpointing_kwargs", kObject, "", "recomputation has one form here, with the same bits as without"},
+      {"activation_checkpointing_kwargs", kObject, "",
+       "recomputation has one form here, with the same bits as without"},
+      {"log_on_each_node", kBool, "true", "each process logs its own rank"},
+      {"log_level", kText, "passive", "messages have one level: what a person should read"},
+      {"log_level_replica", kText, "warning", "messages have one level: what a person should read"},
+      {"prediction_loss_only", kBool, "false", metrics},
+      {"eval_do_concat_batches", kBool, "true", metrics},
+      {"eval_use_gather_object", kBool, "false", metrics},
+      {"eval_accumulation_steps", kInteger, "", metrics},
+      {"include_for_metrics", kList, "", metrics},
+      {"include_inputs_for_metrics", kBool, "false", metrics},
+      {"batch_eval_metrics", kBool, "false", metrics},
+      {"bf16_full_eval", kBool, "false", "evaluation computes in the precision of training"},
+      {"fp16_full_eval", kBool, "false", "evaluation computes in the precision of training"},
+      {"half_precision_backend", kText, "auto", "there is one back end for mixed precision"},
+      {"fp16_backend", kText, "auto", "there is one back end for mixed precision"},
+      {"fp16_opt_level", kText, "O1", "Apex levels are not used"},
+      {"save_on_each_node", kBool, "false", "checkpoints lie in output_dir, which all nodes share"},
+      {"save_safetensors", kBool, "true", "weights are always safetensors"},
+      {"ignore_data_skip", kBool, "false", "a position in the data is found at once; nothing is skipped through"},
+      {"restore_callback_states_from_checkpoint", kBool, "false", "there are no callbacks"},
+      {"full_determinism", kBool, "false", "the same seed always gives the same bits"},
+      {"dataloader_pin_memory", kBool, "true", loader},
+      {"dataloader_persistent_workers", kBool, "false", loader},
+      {"dataloader_prefetch_factor", kInteger, "", loader},
+      {"dataloader_multiprocessing_context", kText, "", loader},
+      {"dataloader_in_order", kBool, "true", loader},
+      {"remove_unused_columns", kBool, "true", "keys that are not needed are not read"},
+      {"length_column_name", kText, "length", "lengths are known from the token cache"},
+      {"ddp_find_unused_parameters", kBool, "", one_process},
+      {"ddp_bucket_cap_mb", kInteger, "", one_process},
+      {"ddp_broadcast_buffers", kBool, "", one_process},
+      {"ddp_static_graph", kBool, "", one_process},
+      {"ddp_backend", kText, "", one_process},
+      {"ddp_timeout", kInteger, "1800", one_process},
+      {"skip_memory_metrics", kBool, "true", "memory is always shown"},
+      {"include_tokens_per_second", kBool, "false", "tokens per second are always shown"},
+      {"project", kText, "huggingface", "only trackers with a server use it"},
+      {"trackio_space_id", kText, "", "only Trackio uses it"},
+      {"trackio_bucket_id", kText, "", "only Trackio uses it"},
+      {"trackio_static_space_id", kText, "", "only Trackio uses it"},
+      {"enable_jit_checkpoint", kBool, "false", "SIGTERM always saves before it ends the run"},
+      {"trust_remote_code", kBool, "false", remote},
+      {"use_fast_tokenizer", kBool, "true", remote},
+      {"model_revision", kText, "main", remote},
+      {"use_auth_token", kText, "", remote},
+      {"token", kText, "", remote},
+      {"low_cpu_mem_usage", kBool, "false", memory},
+      {"torch_dtype", kText, "",
+       "weights are read in the type of their file; training precision is bf16, fp16 or mixed_precision"},
+      {"attn_implementation", kText, "sdpa", "attention always runs in a fused kernel"},
+      {"use_flash_attn", kBool, "false", "attention always runs in a fused kernel"},
+      {"flash_attn", kText, "auto", "attention always runs in a fused kernel"},
+      {"preprocessing_batch_size", kInteger, "", loader},
+      {"overwrite_cache", kBool, "false", "the token cache notices changed data by itself"},
+      {"streaming", kBool, "false", loader},
+      {"past_index", kInteger, "-1", "decoder models here have no past to carry"},
+      {"mp_parameters", kText, "", "SageMaker model parallelism only"},
+      {"dispatch_batches", kBool, "", loader},
+      {"split_batches", kBool, "false", loader},
+      {"jit_mode_eval", kBool, "false", "nothing is traced"},
+      {"use_ipex", kBool, "false", "the kernels come with libtorch"},
+  };
+}
+
+std::vector<PlainRow> refused_rows() {
+  const char* hub = "nothing is uploaded; output_dir is a folder that `hf upload` takes as it is";
+  const char* adapter = "parameter-efficient tuning is not done; all parameters are trained";
+  return {
+      {"torch_compile", kBool, "false", "the engine's kernels are compiled ahead; leave it out"},
+      {"torch_compile_backend", kText, "", "the engine's kernels are compiled ahead; leave it out"},
+      {"torch_compile_mode", kText, "", "the engine's kernels are compiled ahead; leave it out"},
+      {"label_smoothing_factor", kNumber, "0", "label smoothing is not done; leave it at 0"},
+      {"label_names", kList, "", "labels are those of the data; use the key labels"},
+      {"optim_target_modules", kText, "", "GaLore and APOLLO are not done; use adamw_torch"},
+      {"use_liger_kernel", kBool, "false",
+       "Liger kernels are CUDA code of Python models; the engine has fused kernels of its own: leave it out"},
+      {"liger_kernel_config", kObject, "", "Liger kernels are not used; leave it out"},
+      {"auto_find_batch_size", kBool, "false", "the batch size is not searched; set per_device_train_batch_size"},
+      {"push_to_hub", kBool, "false", hub},
+      {"hub_token", kText, "", hub},
+      {"hub_private_repo", kBool, "", hub},
+      {"hub_model_id", kText, "", hub},
+      {"hub_strategy", kText, "every_save", hub},
+      {"hub_always_push", kBool, "false", hub},
+      {"hub_revision", kText, "", hub},
+      {"push_to_hub_model_id", kText, "", hub},
+      {"push_to_hub_organization", kText, "", hub},
+      {"push_to_hub_token", kText, "", hub},
+      {"accelerator_config", kObject, "",
+       "accelerate is not used; set dataloader_drop_last and gradient_accumulation_steps themselves"},
+      {"parallelism_config", kObject, "", "only data parallelism is done; leave it out"},
+      {"fsdp", kText, "", "give a DeepSpeed JSON with zero_optimization.stage 3, which shards the same way"},
+      {"fsdp_config", kObject, "", "give a DeepSpeed JSON with zero_optimization.stage 3, which shards the same way"},
+      {"fsdp_min_num_params", kInteger, "0", "give a DeepSpeed JSON with zero_optimization.stage 3"},
+      {"fsdp_transformer_layer_cls_to_wrap", kText, "", "units are the decoder layers; leave it out"},
+      {"debug", kText, "", "underflow_overflow and tpu_metrics_debug are not done; leave it out"},
+      {"do_predict", kBool, "false", "use `athanor generate` on the finished model"},
+      {"predict_with_generate", kBool, "false", "use `athanor generate` on the finished model"},
+      {"ray_scope", kText, "last", "hyper-parameter search is not done"},
+      {"torchdynamo", kText, "", "the engine's kernels are compiled ahead; leave it out"},
+      {"tpu_num_cores", kInteger, "", "TPUs are not supported"},
+      {"lora_rank", kInteger, "", adapter},
+      {"lora_alpha", kInteger, "", adapter},
+      {"lora_target", kText, "", adapter},
+      {"use_peft", kBool, "false", adapter},
+      {"finetuning_type", kText, "full", adapter},
+      {"load_in_8bit", kBool, "false", "quantised training is not done"},
+      {"load_in_4bit", kBool, "false", "quantised training is not done"},
+      {"quantization_bit", kInteger, "", "quantised training is not done"},
+      {"dataset_name", kText, "", "data sets are not downloaded; save it as JSON lines and give --train_file"},
+      {"dataset_config_name", kText, "", "data sets are not downloaded; save it as JSON lines and give --train_file"},
+      {"validation_split_percentage", kInteger, "", "nothing is split off; give a --validation_file"},
+  };
+}
+
+}  // namespace athanor::config::detail
