@@ -27,23 +27,28 @@ std::optional<Problem> check_size(const char* name, std::optional<std::int64_t> 
   return std::nullopt;
 }
 
-// `train` does not divide by `unit`; the multiples on either side of it, with the quotient that each gives to `derived`.
-Problem no_multiple(std::int64_t train, std::int64_t unit, const std::string& unit_words, const char* derived) {
+// The multiples of `unit` on either side of `train`, with the quotient that each gives to `derived`.
+std::string nearest_multiples(std::int64_t train, std::int64_t unit, const char* derived) {
   const std::int64_t below = train / unit;
-  const std::string above_words = fmt::format("{} ({} {})", (below + 1) * unit, derived, below + 1);
-  const std::string what = fmt::format("train_batch_size {} does not divide by {}", train, unit_words);
-  if (below == 0) return {what, "", fmt::format("set train_batch_size to {} or more: {}", unit, above_words)};
-  return {what, "",
-          fmt::format("set train_batch_size to the nearest: {} ({} {}) or {} ({})", below * unit, derived, below,
-                      (below + 1) * unit, below + 1)};
+  if (below == 0) return fmt::format("{} or more: {} ({} 1)", unit, unit, derived);
+  return fmt::format("the nearest: {} ({} {}) or {} ({})", below * unit, derived, below, (below + 1) * unit, below + 1);
+}
+
+Problem no_multiple(std::int64_t train, std::int64_t unit, const std::string& unit_words, const char* derived) {
+  return {fmt::format("train_batch_size {} does not divide by {}", train, unit_words), "",
+          fmt::format("set train_batch_size to {}", nearest_multiples(train, unit, derived))};
 }
 
 Problem product_differs(const BatchSizes& sizes, std::int64_t world_size) {
   const std::int64_t product = sizes.micro * sizes.accumulation * world_size;
-  std::string remedy = fmt::format("set train_batch_size to {}", product);
   const std::int64_t per_accumulation = sizes.micro * world_size;
+  std::string remedy;
   if (sizes.train % per_accumulation == 0) {
-    remedy += fmt::format(", or gradient_accumulation_steps to {}", sizes.train / per_accumulation);
+    remedy = fmt::format("set train_batch_size to {}, or gradient_accumulation_steps to {}", product,
+                         sizes.train / per_accumulation);
+  } else {
+    remedy = fmt::format("set train_batch_size to {}, or with other gradient_accumulation_steps to {}", product,
+                         nearest_multiples(sizes.train, per_accumulation, "gradient_accumulation_steps"));
   }
   const std::int64_t per_rank = sizes.micro * sizes.accumulation;
   if (sizes.train % per_rank == 0) remedy += fmt::format(", or run on {}", ranks(sizes.train / per_rank));

@@ -58,7 +58,12 @@ TEST(BatchSizes, WhatDoesNotFitIsRefusedWithTheNearestThatDoes) {
        "set train_batch_size to 1024, or gradient_accumulation_steps to 24, or run on 3 ranks"},
       {{.train = 7, .micro = 2, .accumulation = 2, .world_size = 2},
        "train_batch_size 7 is not train_micro_batch_size_per_gpu 2 x gradient_accumulation_steps 2 x 2 ranks = 8",
-       "set train_batch_size to 8"},
+       "set train_batch_size to 8, or with other gradient_accumulation_steps to the nearest: 4 "
+       "(gradient_accumulation_steps 1) or 8 (2)"},
+      {{.train = 256, .micro = 2, .accumulation = 18, .world_size = 7},
+       "train_batch_size 256 is not train_micro_batch_size_per_gpu 2 x gradient_accumulation_steps 18 x 7 ranks = 252",
+       "set train_batch_size to 252, or with other gradient_accumulation_steps to the nearest: 252 "
+       "(gradient_accumulation_steps 18) or 266 (19)"},
       {{.accumulation = 4, .world_size = 2},
        "neither train_batch_size nor train_micro_batch_size_per_gpu is given",
        "set train_micro_batch_size_per_gpu (\"auto\" takes per_device_train_batch_size)"},
