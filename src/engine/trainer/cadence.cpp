@@ -1,18 +1,15 @@
 #include "engine/trainer/cadence.h"
 
-#include <algorithm>
 #include <cmath>
+
+#include "core/base/error.h"
+#include "core/data/step_plan.h"
 
 namespace athanor::trainer {
 
 namespace {
 
 using config::Interval;
-
-std::int64_t in_steps(double steps, std::int64_t max_steps) {
-  const double whole = steps < 1.0 ? std::ceil(static_cast<double>(max_steps) * steps) : steps;
-  return static_cast<std::int64_t>(whole);
-}
 
 bool falls_on(std::int64_t step, std::int64_t interval) { return interval > 0 && step % interval == 0; }
 
@@ -24,10 +21,10 @@ Cadence make_cadence(const config::LoggingConfig& logging, const config::Evaluat
   cadence.logging = logging.strategy;
   cadence.evaluation = evaluation.strategy;
   cadence.saving = checkpoint.strategy;
-  cadence.logging_steps = in_steps(logging.steps, max_steps);
+  cadence.logging_steps = data::resolve_interval(logging.steps, max_steps);
   // Without a number of its own, evaluation follows logging.
-  cadence.evaluation_steps = in_steps(evaluation.steps > 0 ? evaluation.steps : logging.steps, max_steps);
-  cadence.saving_steps = in_steps(checkpoint.save_steps, max_steps);
+  cadence.evaluation_steps = data::resolve_interval(evaluation.steps > 0 ? evaluation.steps : logging.steps, max_steps);
+  cadence.saving_steps = data::resolve_interval(checkpoint.save_steps, max_steps);
   cadence.evaluation_delay = evaluation.delay;
   cadence.log_first_step = logging.first_step;
   cadence.max_steps = max_steps;
@@ -50,6 +47,19 @@ Actions actions_after(const Cadence& cadence, const StepPlace& place) {
     actions.save |= cadence.saving == Interval::kEpoch;
   }
   return actions;
+}
+
+std::int64_t count_saves(const Cadence& cadence, std::int64_t num_epochs) {
+  switch (cadence.saving) {
+    case Interval::kNo:
+      return 0;
+    case Interval::kSteps:
+      return cadence.saving_steps > 0 ? (cadence.max_steps + cadence.saving_steps - 1) / cadence.saving_steps : 1;
+    case Interval::kEpoch:
+    case Interval::kBest:
+      return num_epochs;
+  }
+  ATHANOR_CHECK(false, "an unknown strategy");
 }
 
 bool is_better(double value, std::optional<double> best, bool greater_is_better) {

@@ -43,6 +43,9 @@ struct Actions {
 
 Actions actions_after(const Cadence& cadence, const StepPlace& place);
 
+// Checkpoints the whole run will write.
+std::int64_t count_saves(const Cadence& cadence, std::int64_t num_epochs);
+
 // Whether `value` beats `best` (none yet: always). NaN never does.
 bool is_better(double value, std::optional<double> best, bool greater_is_better);
 

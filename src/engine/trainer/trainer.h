@@ -14,6 +14,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/parallel.h"
 #include "core/config/run_config.h"
 
 namespace athanor::trainer {
@@ -24,6 +25,7 @@ struct Environment {
   int process_id = 0;
   bool terminal = false;  // standard output is one: draw a live line
   int columns = 80;
+  base::ParallelFor parallel_for = base::serial_for;  // for reading data
 };
 
 struct TrainRequest {
