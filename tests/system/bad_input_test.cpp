@@ -86,10 +86,10 @@ TEST_P(BadInput, IsAnsweredWithPlaceAndRemedy) {
     EXPECT_FALSE(std::filesystem::exists(folder.file(path))) << path << "\n" << shown;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, BadInput, ::testing::ValuesIn(read_cases()), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Cases, BadInput, ::testing::ValuesIn(read_cases()), [](const auto& instance) {
   std::string name;
-  for (const char c : info.param.name) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return name + "_" + std::to_string(info.index);
+  for (const char c : instance.param.name) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name + "_" + std::to_string(instance.index);
 });
 
 TEST(BadInputTable, HoldsAtLeastSixtyCases) { EXPECT_GE(read_cases().size(), 60u); }

@@ -43,6 +43,7 @@ constexpr double kMostParameters = 1e16;
 
 [[noreturn]] void refuse_family(const ConfigFields& fields, const char* key, const std::string& value) {
   std::vector<std::string> names;
+  names.reserve(kFamilies.size());
   for (const FamilyDefaults& family : kFamilies) {
     names.emplace_back(std::string_view(key) == "model_type" ? family.model_type : family.architecture);
   }

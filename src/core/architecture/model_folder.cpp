@@ -33,7 +33,7 @@ void require_folder(const std::string& path) {
 std::string config_path(const std::string& path) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) return path;
-  const std::string file = (fs::path(path) / "config.json").string();
+  std::string file = (fs::path(path) / "config.json").string();
   if (!fs::exists(file, ignored)) {
     throw UserError("this folder has no config.json", file, "give the folder of a whole model");
   }

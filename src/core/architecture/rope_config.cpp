@@ -174,8 +174,8 @@ class RopeReader {
 
 RopeConfig parse_rope_config(const ConfigFields& fields, std::int64_t max_position_embeddings, std::int64_t head_dim) {
   const char* const section = rope_section(fields);
-  static const base::JsonValue kNone = base::JsonValue::object();
-  const ConfigFields rope(section == nullptr ? kNone : *fields.find(section), fields.name(), fields.problems());
+  const base::JsonValue none = base::JsonValue::object();
+  const ConfigFields rope(section == nullptr ? none : *fields.find(section), fields.name(), fields.problems());
   return RopeReader(fields, rope, section == nullptr ? "rope_parameters" : section, max_position_embeddings)
       .read(head_dim);
 }

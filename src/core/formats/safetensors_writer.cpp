@@ -42,6 +42,11 @@ std::string header_json(const std::vector<TensorInfo>& tensors, const StringMap&
 
 }  // namespace
 
+const StringMap& torch_metadata() {
+  static const StringMap metadata = {{"format", "pt"}};
+  return metadata;
+}
+
 std::uint64_t TensorPlan::num_bytes() const {
   std::uint64_t bits = static_cast<std::uint64_t>(dtype_bits(dtype));
   for (const std::int64_t extent : shape) bits *= static_cast<std::uint64_t>(extent);

@@ -25,8 +25,8 @@ struct TensorPlan {
   std::uint64_t num_bytes() const;
 };
 
-// What transformers' loaders ask for.
-inline const StringMap kTorchMetadata = {{"format", "pt"}};
+// {"format": "pt"}, which transformers' loaders ask for.
+const StringMap& torch_metadata();
 
 // The header's bytes, length and padding included, and the tensors in the order of the data. Fails: ATHANOR_CHECK when a name
 // occurs twice.
@@ -36,7 +36,8 @@ struct SafetensorsLayout {
   std::uint64_t num_data_bytes = 0;
   std::uint64_t num_file_bytes() const { return header.size() + num_data_bytes; }
 };
-SafetensorsLayout plan_safetensors(const std::vector<TensorPlan>& tensors, const StringMap& metadata = kTorchMetadata);
+SafetensorsLayout plan_safetensors(const std::vector<TensorPlan>& tensors,
+                                   const StringMap& metadata = torch_metadata());
 
 // A finished file, for a manifest.
 struct WrittenFile {
@@ -48,7 +49,7 @@ class SafetensorsWriter {
  public:
   // Creates the file and writes the header.
   SafetensorsWriter(const std::string& path, const std::vector<TensorPlan>& tensors,
-                    const StringMap& metadata = kTorchMetadata);
+                    const StringMap& metadata = torch_metadata());
 
   // The order in which the bytes must come.
   const std::vector<TensorInfo>& tensors() const { return layout_.tensors; }

@@ -21,7 +21,7 @@ class DotField {
       : columns_(columns),
         rows_(rows),
         unicode_(glyphs == Glyphs::kUnicode),
-        cells_(static_cast<std::size_t>(columns * rows), 0) {}
+        cells_(static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows), 0) {}
 
   int width() const { return unicode_ ? 2 * columns_ : columns_; }
   int height() const { return unicode_ ? 4 * rows_ : rows_; }
@@ -41,7 +41,7 @@ class DotField {
   std::string row_text(int row) const {
     std::string text;
     for (int column = 0; column < columns_; ++column) {
-      const int bits = cells_[static_cast<std::size_t>(row * columns_ + column)];
+      const int bits = cells_[index_of(column, row)];
       if (bits == 0) {
         text += ' ';
       } else if (unicode_) {
@@ -54,7 +54,10 @@ class DotField {
   }
 
  private:
-  int& cell(int column, int row) { return cells_[static_cast<std::size_t>(row * columns_ + column)]; }
+  std::size_t index_of(int column, int row) const {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(columns_) + static_cast<std::size_t>(column);
+  }
+  int& cell(int column, int row) { return cells_[index_of(column, row)]; }
 
   int columns_;
   int rows_;
@@ -103,7 +106,8 @@ std::string x_axis(const std::vector<std::int64_t>& ticks, std::int64_t num_upda
     // A label that would touch the one before it is left out.
     if (start < labels.size() + (tick == 0 ? 0 : 1) && tick != 0) continue;
     labels.resize(std::max(labels.size(), start), ' ');
-    labels = labels.substr(0, start) + label;
+    labels.erase(start);
+    labels += label;
   }
   std::string text = std::string(static_cast<std::size_t>(margin), ' ') + std::string(corner);
   for (const std::string_view piece : axis) text += piece;

@@ -4,6 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/error.h"
+#include "core/config/resolution.h"
+
 namespace athanor::command {
 
 // What stands after the command's name.
@@ -34,6 +37,9 @@ int run_lr(CommandLine line);
 int run_tokenize(CommandLine line);
 int run_generate(CommandLine line);
 int run_completion(CommandLine line);
+
+// What is wrong with a configuration that is only looked at: model, data and output need not be known yet.
+std::vector<base::Problem> problems_of_settings(const config::Resolution& resolution);
 
 // Becomes athanor-engine (beside this binary) with `words`; returns only by throwing.
 [[noreturn]] void exec_engine(const std::vector<std::string>& words);

@@ -45,6 +45,14 @@ void print_json(const config::Resolution& resolution) {
 
 }  // namespace
 
+std::vector<base::Problem> problems_of_settings(const config::Resolution& resolution) {
+  std::vector<base::Problem> problems;
+  for (const base::Problem& problem : resolution.problems) {
+    if (!concerns_the_run(problem)) problems.push_back(problem);
+  }
+  return problems;
+}
+
 int run_config(CommandLine line) {
   const std::string action = line.words.empty() ? "" : line.words.front();
   if (action != "show" && action != "check") {
@@ -54,10 +62,7 @@ int run_config(CommandLine line) {
   line.words.erase(line.words.begin());
   const bool as_json = line.take_switch("--json");
   const config::Resolution resolution = config::resolve(config::read_arguments(line.words));
-  std::vector<base::Problem> problems;
-  for (const base::Problem& problem : resolution.problems) {
-    if (!concerns_the_run(problem)) problems.push_back(problem);
-  }
+  const std::vector<base::Problem> problems = problems_of_settings(resolution);
   if (!problems.empty()) throw base::UserError(problems);
   if (action == "show" && as_json) {
     print_json(resolution);
