@@ -32,6 +32,13 @@ class ChunkBuilder {
   std::int64_t num_documents() const { return static_cast<std::int64_t>(documents_.size()); }
   std::int64_t num_tokens() const { return static_cast<std::int64_t>(tokens_.size()); }
   std::int32_t largest_id() const { return largest_id_; }
+  const std::vector<ChunkDocument>& documents() const { return documents_; }
+  std::span<const std::int32_t> tokens(const ChunkDocument& document) const {
+    return std::span(tokens_).subspan(document.first_token, document.num_tokens);
+  }
+  std::span<const std::int32_t> labels(const ChunkDocument& document) const {
+    return std::span(labels_).subspan(document.first_token, document.num_tokens);
+  }
   // Writes the file (no promise; the index vouches for it after sync) and gives its CRC-32C.
   std::uint32_t write(const std::string& path) const;
 

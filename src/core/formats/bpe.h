@@ -37,7 +37,7 @@ class BpeModel {
   BpeModel() { byte_ids_.fill(kNoToken); }
   BpeModel(BpeVocabulary vocabulary, MergeTable merges, bool ignore_merges);
 
-  // Appends the ids of `piece` to `out`. Gives the first byte that has no token, or -1; nothing is appended then.
+  // Appends the ids of `piece` (valid UTF-8) to `out`. Gives the first byte that has no token, or -1; nothing is appended then.
   int encode(std::string_view piece, BpeScratch& scratch, std::vector<std::int32_t>& out) const;
 
   const BpeVocabulary& vocabulary() const { return vocabulary_; }

@@ -1,5 +1,5 @@
 // Characters that byte-pair encoding always puts together before anything else touches their bytes, so that merging may start
-// from their tokens: for Chinese text about a third of the work.
+// from their tokens: for Chinese text about a third of the work. The text must be valid UTF-8.
 //
 // A character c of several bytes qualifies when its bytes alone merge into one token, by rules of rank R at most, and
 //   - every rule that joins a part of c to a neighbouring character has a rank above R, and

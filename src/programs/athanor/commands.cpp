@@ -58,9 +58,16 @@ const std::vector<Command>& commands() {
        "  athanor lr run.yaml --max_steps 1000 --deepspeed ds.json --svg lr.svg",
        run_lr},
       {"tokenize", "show token ids and pieces; build .bin/.idx files",
-       "usage: athanor tokenize --tokenizer FOLDER [TEXT ...] [--file FILE] [--json] [--decode]\n"
+       "usage: athanor tokenize --tokenizer FOLDER [TEXT ...] [--file FILE] [--json] [--decode] "
+       "[--add_special_tokens]\n"
        "       athanor tokenize build --tokenizer FOLDER --output PREFIX FILE ...\n\n"
-       "FOLDER holds tokenizer.json; `bytes` is the built-in byte tokenizer. Without TEXT standard input is read.\n\n"
+       "FOLDER holds tokenizer.json; `bytes` is the built-in byte tokenizer. Without TEXT and --file standard input is "
+       "read.\n"
+       "--decode takes ids in place of text.\n\n"
+       "build writes PREFIX.bin and PREFIX.idx from .jsonl, .json and .txt files (globs too), in parallel; the pair "
+       "appears\n"
+       "whole or not at all. It puts BOS and EOS where training does.\n"
+       "  --text_column text   --no_bos   --no_eos   --skip_bad_lines   --num_workers N (every core)\n\n"
        "examples\n"
        "  athanor tokenize --tokenizer model \"Hello, world!\"\n"
        "  athanor tokenize --tokenizer bytes --json < poem.txt\n"

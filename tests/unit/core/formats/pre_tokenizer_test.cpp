@@ -83,7 +83,7 @@ TEST_P(Scanners, CutRandomTextWhereTheRegularExpressionsDo) {
   const Engines engines(path_of(GetParam()));
   ASSERT_NE(engines.fast.pre_tokenizer->scanner(), nullptr);
   TextGenerator generator(1);
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < 2500; ++i) {
     const std::string text = generator.next();
     ASSERT_EQ(split(engines.fast, text), split(engines.regex, text))
         << "text " << i << ": " << fmt::format("{:?}", text);
