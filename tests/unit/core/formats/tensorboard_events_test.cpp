@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/support/temporary_folder.h"
 
 namespace athanor::formats {
@@ -43,6 +45,21 @@ TEST(TensorBoardEvents, ScalarsReadBack) {
   EXPECT_EQ(content.scalars[0].value, 2.5f);
   EXPECT_EQ(content.scalars[0].unix_seconds, 1700000001.0);
   EXPECT_EQ(content.scalars[2].step, 300);
+}
+
+TEST(TensorBoardEvents, FilesOfTorchsSummaryWriterAreRead) {
+  const std::string path = ATHANOR_SOURCE_DIR "/tests/fixtures/tensorboard/reference.tfevents";
+  const EventFileContent content = read_event_file(base::read_file(path));
+  EXPECT_EQ(content.end, EventFileEnd::kClean);
+  ASSERT_EQ(content.scalars.size(), 5u);
+  EXPECT_EQ(content.scalars[1].tag, "train/loss");
+  EXPECT_EQ(content.scalars[1].step, 2);
+  EXPECT_EQ(content.scalars[1].value, 1.0f / 3.0f);
+  EXPECT_EQ(content.scalars[1].unix_seconds, 1700000002.25);
+  EXPECT_EQ(content.scalars[3].step, std::int64_t{1} << 40);
+  EXPECT_TRUE(std::isinf(content.scalars[3].value));
+  EXPECT_EQ(content.scalars[4].tag, "eval/loss");
+  EXPECT_EQ(content.scalars[4].value, -1.25f);
 }
 
 TEST(TensorBoardEvents, EveryTruncationGivesATruePrefix) {
