@@ -279,7 +279,8 @@ BpeTables read_bpe_tables(std::string_view text, const std::string& name) {
   BpeTables out;
   out.has_model = spans.has_model;
   if (spans.vocabulary.found()) read_vocabulary(text, name, spans.vocabulary, out.vocabulary);
-  if (spans.vocabulary.found() && spans.merges.found()) read_merges(text, name, spans.merges, out.vocabulary, out.merges);
+  if (spans.vocabulary.found() && spans.merges.found())
+    read_merges(text, name, spans.merges, out.vocabulary, out.merges);
   out.skeleton = make_skeleton(text, {spans.vocabulary, spans.merges});
   return out;
 }
