@@ -60,6 +60,23 @@ TEST(IndexedTokens, TheDocumentedBytesAreWhatIsWrittenAndRead) {
   EXPECT_EQ(tokens.num_tokens(), 3);
 }
 
+// tests/fixtures/indexed_tokens/README.md says how the pair was made.
+TEST(IndexedTokens, APairOfMegatronCoreReadsAndIsWrittenBitForBit) {
+  const std::string fixture = std::string(ATHANOR_SOURCE_DIR) + "/tests/fixtures/indexed_tokens/megatron";
+  const IndexedTokens tokens = IndexedTokens::open(fixture);
+  EXPECT_EQ(tokens.num_documents(), 2);
+  EXPECT_THAT(tokens.sequence(0), ElementsAre(1, 2, 3));
+  EXPECT_THAT(tokens.sequence(2), ElementsAre(5, 6));
+  const TemporaryFolder folder;
+  IndexedTokensWriter writer(folder.file("a"), TokenType::kUint16);
+  writer.add_document(tokens.sequence(0));
+  writer.add_sequence(tokens.sequence(1));
+  writer.add_sequence(tokens.sequence(2));
+  writer.commit();
+  EXPECT_EQ(base::read_file(folder.file("a.idx")), base::read_file(fixture + ".idx"));
+  EXPECT_EQ(base::read_file(folder.file("a.bin")), base::read_file(fixture + ".bin"));
+}
+
 TEST(IndexedTokens, EveryTypeReadsBack) {
   const TemporaryFolder folder;
   for (const TokenType type : {TokenType::kUint8, TokenType::kInt8, TokenType::kInt16, TokenType::kInt32,
