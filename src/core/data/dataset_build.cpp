@@ -1,6 +1,5 @@
 // open_dataset(): find the cache folder that fits, or build it: tokenise every range, commit the folder whole, open it.
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/data/build_folder.h"
 #include "core/data/dataset.h"
 #include "core/data/source.h"
 #include "core/data/tokenize_range.h"
@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 // Raised when the meaning of a cached token changes.
 constexpr std::uint64_t kRulesVersion = 1;
 constexpr std::size_t kMostBadLinesShown = 20;
-constexpr const char* kTemporaryMark = ".building-";
+// Another builder may take a torn folder away between building and opening.
+constexpr int kMostBuilds = 2;
 
 RowRules make_rules(const DatasetRequest& request) {
   const config::DataConfig& config = *request.config;
@@ -65,6 +66,8 @@ std::string cache_key(const DatasetRequest& request, const RowRules& rules, cons
   hash.add(static_cast<std::uint64_t>(rules.bos));
   hash.add(static_cast<std::uint64_t>(rules.eos));
   hash.add(static_cast<std::uint64_t>(request.config->skip_bad_lines));
+  // Which lines are left out depends on the vocabulary; without skipping, a cache has none that is wrong.
+  hash.add(static_cast<std::uint64_t>(request.config->skip_bad_lines ? rules.vocab_size : 0));
   for (const SourceFile& file : files) hash.add(source_fingerprint(file));
   return hash.hex();
 }
@@ -75,27 +78,21 @@ std::vector<std::string> paths_of(const std::vector<SourceFile>& files) {
   return paths;
 }
 
-std::optional<Dataset> open_cached(const std::string& folder, const std::vector<SourceFile>& files) {
+std::optional<Dataset> open_cached(const std::string& folder, const std::vector<SourceFile>& files,
+                                   const base::ParallelFor& parallel_for) {
   const std::optional<CacheIndex> index = read_cache_index(folder);
   if (!index.has_value()) return std::nullopt;
+  std::vector<std::optional<TokenChunk>> opened(index->chunks.size());
+  parallel_for(opened.size(), [&](std::size_t i) {
+    const CacheIndex::Chunk& entry = index->chunks[i];
+    if (entry.file < files.size()) opened[i] = TokenChunk::open(folder + "/" + entry.name, entry);
+  });
   std::vector<TokenChunk> chunks;
-  for (const CacheIndex::Chunk& entry : index->chunks) {
-    if (entry.file >= files.size()) return std::nullopt;
-    std::optional<TokenChunk> chunk = TokenChunk::open(folder + "/" + entry.name, entry.num_bytes, entry.file);
+  for (std::optional<TokenChunk>& chunk : opened) {
     if (!chunk.has_value()) return std::nullopt;
     chunks.push_back(std::move(*chunk));
   }
   return Dataset(paths_of(files), std::move(chunks), index->num_skipped_lines);
-}
-
-// Folders of builders that died are removed; one that is being built is locked by its builder.
-void remove_abandoned(const std::string& cache_folder) {
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(cache_folder, ignored)) {
-    if (entry.path().filename().string().find(kTemporaryMark) == std::string::npos) continue;
-    const base::FileLock lock = base::FileLock::try_lock((entry.path() / "lock").string());
-    if (lock.held()) fs::remove_all(entry.path(), ignored);
-  }
 }
 
 class CacheBuilder {
@@ -106,22 +103,14 @@ class CacheBuilder {
 
   // False when keep_going said no.
   bool build(const std::string& folder) {
-    std::string temporary = folder + kTemporaryMark + "XXXXXX";
-    if (::mkdtemp(temporary.data()) == nullptr) {
-      throw base::EnvironmentError("the token cache cannot be made here", request_.cache_folder,
-                                   "free some space, or name another folder with --cache_dir", errno);
-    }
-    const base::FileLock lock = base::FileLock::try_lock(temporary + "/lock");
+    BuildFolder build_folder(folder);
     const std::vector<std::uint32_t> first_lines = count_lines();
     results_.resize(ranges_.size());
     for (const SourceFile& file : files_) bytes_total_ += file.bytes.size();
-    callbacks_.parallel_for(ranges_.size(), [&](std::size_t i) { tokenize(i, first_lines[i], temporary); });
-    if (stopped_) {
-      std::error_code ignored;
-      fs::remove_all(temporary, ignored);
-      return false;
-    }
-    commit(temporary, folder);
+    callbacks_.parallel_for(ranges_.size(), [&](std::size_t i) { tokenize(i, first_lines[i], build_folder.path()); });
+    if (stopped_) return false;
+    write_cache_index(build_folder.path(), make_index());
+    build_folder.publish([&] { return open_cached(folder, files_, callbacks_.parallel_for).has_value(); });
     return true;
   }
 
@@ -196,23 +185,6 @@ class CacheBuilder {
     return index;
   }
 
-  void commit(const std::string& temporary, const std::string& folder) const {
-    std::error_code error;
-    try {
-      write_cache_index(temporary, make_index());
-    } catch (...) {
-      fs::remove_all(temporary, error);
-      throw;
-    }
-    base::sync_folder(temporary);
-    fs::remove_all(folder, error);  // what is there is not valid, or this would not be built
-    fs::rename(temporary, folder, error);
-    // Another builder was faster: its folder holds the same tokens.
-    if (error) fs::remove_all(temporary, error);
-    fs::remove(folder + "/lock", error);
-    base::sync_folder(request_.cache_folder);
-  }
-
   const DatasetRequest& request_;
   const RowRules& rules_;
   const std::vector<SourceFile>& files_;
@@ -229,9 +201,11 @@ void check_ids(const Dataset& dataset, const std::string& folder, std::int64_t v
   const std::optional<CacheIndex> index = read_cache_index(folder);
   if (vocab_size == 0 || !index.has_value() || index->largest_id < vocab_size) return;
   for (std::int64_t i = 0; i < dataset.num_documents(); ++i) {
-    for (const std::int32_t id : dataset.document(i).tokens) {
-      if (id < vocab_size) continue;
-      throw base::UserError(fmt::format("the row holds the id {}, the model's vocab_size is {}", id, vocab_size),
+    const DocumentView document = dataset.document(i);
+    for (const std::span<const std::int32_t> ids : {document.tokens, document.labels}) {
+      const auto outside = std::find_if(ids.begin(), ids.end(), [&](std::int32_t id) { return id >= vocab_size; });
+      if (outside == ids.end()) continue;
+      throw base::UserError(fmt::format("the row holds the id {}, the model's vocab_size is {}", *outside, vocab_size),
                             dataset.place_of(i), "use the tokenizer of this model, or another model");
     }
   }
@@ -247,20 +221,22 @@ std::optional<Dataset> open_dataset(const DatasetRequest& request, const Dataset
   const std::string key = cache_key(request, rules, files);
   const std::string folder = request.cache_folder + "/" + key;
   base::make_folders(request.cache_folder);
-  std::optional<Dataset> dataset = open_cached(folder, files);
+  std::optional<Dataset> dataset = open_cached(folder, files, callbacks.parallel_for);
+  for (int builds = 0; !dataset.has_value() && builds < kMostBuilds; ++builds) {
+    remove_abandoned_builds(request.cache_folder);
+    if (!CacheBuilder(request, rules, files, callbacks).build(folder)) return std::nullopt;
+    dataset = open_cached(folder, files, callbacks.parallel_for);
+  }
   if (!dataset.has_value()) {
-    remove_abandoned(request.cache_folder);
-    CacheBuilder builder(request, rules, files, callbacks);
-    if (!builder.build(folder)) return std::nullopt;
-    dataset = open_cached(folder, files);
-    if (!dataset.has_value()) {
-      throw base::EnvironmentError("the token cache was written and cannot be read back", folder,
-                                   "check the disk, or name another folder with --cache_dir");
-    }
+    throw base::EnvironmentError("the token cache was written and cannot be read back", folder,
+                                 "check the disk, or name another folder with --cache_dir");
   }
   check_ids(*dataset, folder, request.vocab_size);
   dataset->set_fingerprint(key);
-  if (request.max_samples.has_value()) dataset->limit(*request.max_samples);
+  if (request.max_samples.has_value()) {
+    dataset->limit(*request.max_samples);
+    dataset->set_fingerprint(fmt::format("{}-first-{}", key, *request.max_samples));
+  }
   return dataset;
 }
 

@@ -25,10 +25,16 @@ std::string names_of(const JsonValue& row) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// A column that a row leaves out is often written as null.
+const JsonValue* present(const JsonValue& row, const std::string& key) {
+  const JsonValue* value = row.find(key);
+  return value == nullptr || value->is_null() ? nullptr : value;
+}
+
 // The string under `key`, "" when absent or null.
 base::Result<std::string, std::string> text_under(const JsonValue& row, const std::string& key) {
-  const JsonValue* value = row.find(key);
-  if (value == nullptr || value->is_null()) return std::string();
+  const JsonValue* value = present(row, key);
+  if (value == nullptr) return std::string();
   if (value->is_string()) return value->as_string();
   return Failure{fmt::format("{} must be text, not a {}", key, base::json_kind_name(value->kind()))};
 }
@@ -52,9 +58,9 @@ RowEncoder::RowEncoder(const formats::Tokenizer* tokenizer, RowRules rules)
 Encoded RowEncoder::encode_object(const JsonValue& row) {
   if (!row.is_object())
     return Failure{fmt::format("a row must be an object, not a {}", base::json_kind_name(row.kind()))};
-  if (const JsonValue* ids = row.find("input_ids")) return encode_ids(*ids, row.find("labels"));
-  if (const JsonValue* messages = row.find("messages")) return encode_messages(*messages);
-  if (row.find("instruction") != nullptr) return encode_instruction(row);
+  if (const JsonValue* ids = present(row, "input_ids")) return encode_ids(*ids, present(row, "labels"));
+  if (const JsonValue* messages = present(row, "messages")) return encode_messages(*messages);
+  if (present(row, "instruction") != nullptr) return encode_instruction(row);
   if (const JsonValue* text = row.find(rules_.text_column)) {
     if (!text->is_string()) {
       return Failure{fmt::format("{} must be text, not a {}", rules_.text_column, base::json_kind_name(text->kind()))};
@@ -73,11 +79,7 @@ Encoded RowEncoder::encode_text(std::string_view text) {
   Document document;
   begin_document(document);
   encoder_->encode(text, formats::SpecialTokens::kNone, document.tokens);
-  const std::optional<std::int32_t> bos = tokenizer_->bos_id();
-  if (bos.has_value() && document.tokens.size() > 1 && document.tokens[0] == *bos && document.tokens[1] == *bos &&
-      rules_.bos == EdgeToken::kOnce) {
-    document.tokens.erase(document.tokens.begin());  // the text brought its own
-  }
+  drop_repeated_bos(document);
   const std::optional<std::int32_t> eos = tokenizer_->eos_id();
   if (rules_.eos == EdgeToken::kOnce && eos.has_value() &&
       (document.tokens.empty() || document.tokens.back() != *eos)) {
@@ -90,6 +92,16 @@ Encoded RowEncoder::encode_text(std::string_view text) {
 void RowEncoder::begin_document(Document& document) const {
   if (rules_.bos == EdgeToken::kOnce && tokenizer_->bos_id().has_value())
     document.tokens.push_back(*tokenizer_->bos_id());
+}
+
+// A text may bring its own BOS: of those in front one stays.
+void RowEncoder::drop_repeated_bos(Document& document) const {
+  if (rules_.bos == EdgeToken::kNone || !tokenizer_->bos_id().has_value()) return;
+  const auto other = std::find_if(document.tokens.begin(), document.tokens.end(),
+                                  [bos = *tokenizer_->bos_id()](std::int32_t id) { return id != bos; });
+  const auto repeated = other - document.tokens.begin() - 1;
+  document.tokens.erase(document.tokens.begin(), document.tokens.begin() + repeated);
+  if (!document.labels.empty()) document.labels.erase(document.labels.begin(), document.labels.begin() + repeated);
 }
 
 Encoded RowEncoder::encode_ids(const JsonValue& ids, const JsonValue* labels) {
@@ -108,7 +120,7 @@ Encoded RowEncoder::encode_ids(const JsonValue& ids, const JsonValue* labels) {
     }
     document.tokens.push_back(static_cast<std::int32_t>(id.as_integer()));
   }
-  if (labels == nullptr || labels->is_null()) {
+  if (labels == nullptr) {
     document.labels = document.tokens;
     return document;
   }
@@ -151,7 +163,7 @@ Encoded RowEncoder::encode_instruction(const JsonValue& row) {
   for (const auto* part : {&instruction, &input, &output}) {
     if (!part->ok()) return Failure{part->error()};
   }
-  if (row.find("output") == nullptr) return Failure{std::string("a row with instruction needs output")};
+  if (present(row, "output") == nullptr) return Failure{std::string("a row with instruction needs output")};
   std::string question = strip(instruction.value());
   if (!input.value().empty()) question += "\n" + input.value();
   return encode_chat({{"user", question}, {"assistant", output.value()}}, ChatRows::kInstruction);
@@ -170,24 +182,53 @@ Encoded RowEncoder::encode_chat(const std::vector<Message>& messages, ChatRows r
     return Failure{fmt::format("the conversation is no UTF-8 at byte {} of its text", bad)};
   }
   Document document;
-  document.kind = DocumentKind::kConversation;
   begin_document(document);
-  const std::size_t first = document.tokens.size();
   encoder_->encode(chat.text, formats::SpecialTokens::kNone, document.tokens);
   if (rules_.learnt == LearntPart::kEverything) {
     document.labels = document.tokens;
-    return document;
+  } else if (!label_by_bytes(chat, document)) {
+    document = encode_parts(chat);
   }
-  // Tokens are mapped to the text by their bytes, so that a word may span the end of the prompt without changing the ids.
+  document.kind = DocumentKind::kConversation;
+  drop_repeated_bos(document);
+  return document;
+}
+
+// Tokens are mapped to the text by their bytes, from its end, so that a word may span the end of the prompt without changing the
+// ids. False when bytes and text do not agree: the tokenizer normalizes the text or strips white space.
+bool RowEncoder::label_by_bytes(const RenderedChat& chat, Document& document) const {
   document.labels.assign(document.tokens.size(), kNoTarget);
-  std::size_t at = 0;
-  std::size_t span = 0;
-  for (std::size_t i = first; i < document.tokens.size(); ++i) {
-    const std::size_t end = at + tokenizer_->token_bytes(document.tokens[i]).size();
-    while (span < chat.learnt.size() && chat.learnt[span].second <= at) ++span;
-    if (span < chat.learnt.size() && at >= chat.learnt[span].first) document.labels[i] = document.tokens[i];
-    at = end;
+  std::size_t at = chat.text.size();
+  std::size_t span = chat.learnt.size();
+  for (std::size_t i = document.tokens.size(); i-- > 0 && at > 0;) {
+    const std::string_view bytes = tokenizer_->token_bytes(document.tokens[i]);
+    if (!std::string_view(chat.text).substr(0, at).ends_with(bytes)) return false;
+    at -= bytes.size();
+    while (span > 0 && chat.learnt[span - 1].first > at) --span;
+    if (span > 0 && at < chat.learnt[span - 1].second) document.labels[i] = document.tokens[i];
   }
+  return at == 0;
+}
+
+// Learnt and other parts encoded one by one: what is learnt is exact, at the price of a token border where each part ends.
+Document RowEncoder::encode_parts(const RenderedChat& chat) {
+  Document document;
+  begin_document(document);
+  const std::string_view text = chat.text;
+  std::size_t at = 0;
+  const auto encode_to = [&](std::size_t end) {
+    encoder_->encode(text.substr(at, end - at), formats::SpecialTokens::kNone, document.tokens);
+    at = end;
+  };
+  for (const auto& [begin, end] : chat.learnt) {
+    encode_to(begin);
+    document.labels.resize(document.tokens.size(), kNoTarget);
+    encode_to(end);
+    const auto learnt_from = static_cast<std::ptrdiff_t>(document.labels.size());
+    document.labels.insert(document.labels.end(), document.tokens.begin() + learnt_from, document.tokens.end());
+  }
+  encode_to(text.size());
+  document.labels.resize(document.tokens.size(), kNoTarget);
   return document;
 }
 

@@ -43,7 +43,10 @@ class RowEncoder {
   base::Result<Document, std::string> encode_messages(const base::JsonValue& messages);
   base::Result<Document, std::string> encode_instruction(const base::JsonValue& row);
   base::Result<Document, std::string> encode_chat(const std::vector<Message>& messages, ChatRows rows);
+  bool label_by_bytes(const RenderedChat& chat, Document& document) const;
+  Document encode_parts(const RenderedChat& chat);
   void begin_document(Document& document) const;
+  void drop_repeated_bos(Document& document) const;
   ChatTemplate template_for(ChatRows rows);
 
   const formats::Tokenizer* tokenizer_;

@@ -52,8 +52,11 @@ std::vector<Piece> cut_documents(const Dataset& dataset, const RowOptions& optio
     const std::size_t kept = splits ? length : std::min(length, limit);
     std::int64_t targets = 0;
     const std::size_t first = pieces.size();
-    for (std::size_t begin = 0; begin < kept; begin += limit) {
-      const std::size_t end = std::min(kept, begin + limit);
+    std::size_t end = 0;
+    for (std::size_t begin = 0; begin < kept; begin = end) {
+      end = std::min(kept, begin + limit);
+      // A last piece of one token would have no target: EOS would not be learnt.
+      if (kept - end == 1 && end - begin > 2) --end;
       const std::int64_t here = count_targets(document.labels, begin, end);
       if (here == 0) continue;
       targets += here;

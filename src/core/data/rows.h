@@ -1,8 +1,9 @@
 // Rows: what the loader shuffles and a micro-batch is made of. Without packing a row is one document, cut to the longest allowed
 // length; with packing it is several documents that never see each other.
 //
-// Rules:   a whole text file, and with packing any text, longer than a row is split into pieces, each a sequence of its own; conversations and already
-//          tokenised rows are cut at the end. A document with no target left is dropped and counted.
+// Rules:   a whole text file, and with packing any text, that is longer than a row is split into pieces, each a sequence of its own;
+//          no piece is left with a single token (rows of 3 and more), so that only the first token of a piece is no target.
+//          Conversations and already tokenised rows are cut at the end. A document with no target left is dropped and counted.
 //          Packing is best-fit decreasing (Johnson 1974) with random order; with sequential order rows are filled in file order.
 // Threads: immutable.
 #pragma once

@@ -105,14 +105,24 @@ std::vector<SourceRange> split_sources(const std::vector<SourceFile>& files) {
   return ranges;
 }
 
+namespace {
+
+void add_state(base::ContentHash& hash, const std::string& path) {
+  std::error_code error;
+  const auto changed = fs::last_write_time(path, error);
+  hash.add(static_cast<std::uint64_t>(error ? 0 : changed.time_since_epoch().count()));
+  const std::uintmax_t size = fs::file_size(path, error);
+  hash.add(static_cast<std::uint64_t>(error ? 0 : size));
+}
+
+}  // namespace
+
 std::string source_fingerprint(const SourceFile& file) {
   const std::string_view text = file.bytes.text();
-  std::error_code error;
-  const auto changed = fs::last_write_time(file.path, error);
   base::ContentHash hash;
   hash.add(static_cast<std::uint64_t>(file.kind));
-  hash.add(static_cast<std::uint64_t>(text.size()));
-  hash.add(static_cast<std::uint64_t>(error ? 0 : changed.time_since_epoch().count()));
+  add_state(hash, file.path);
+  if (file.kind == SourceKind::kIndexed) add_state(hash, with_extension(file.path, ".bin"));
   hash.add(text.substr(0, kSampleBytes));
   hash.add(text.substr(text.size() / 2, kSampleBytes));
   hash.add(text.substr(text.size() - std::min(text.size(), kSampleBytes)));

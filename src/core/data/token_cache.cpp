@@ -61,12 +61,13 @@ std::uint32_t ChunkBuilder::write(const std::string& path) const {
   return crc;
 }
 
-std::optional<TokenChunk> TokenChunk::open(const std::string& path, std::uint64_t num_bytes, std::size_t file) {
+std::optional<TokenChunk> TokenChunk::open(const std::string& path, const CacheIndex::Chunk& entry) {
+  const std::uint64_t num_bytes = entry.num_bytes;
   std::error_code missing;
   if (!std::filesystem::is_regular_file(path, missing)) return std::nullopt;
   TokenChunk chunk;
   chunk.mapped_ = base::MappedFile(path);
-  chunk.file_ = file;
+  chunk.file_ = entry.file;
   if (chunk.mapped_.size() != num_bytes || num_bytes < sizeof(ChunkHeader)) return std::nullopt;
   ChunkHeader header;
   std::memcpy(&header, chunk.mapped_.data(), sizeof header);
@@ -87,6 +88,7 @@ std::optional<TokenChunk> TokenChunk::open(const std::string& path, std::uint64_
     next += document.num_tokens;
   }
   if (next != header.num_tokens) return std::nullopt;
+  if (base::crc32c(0, chunk.mapped_.data(), num_bytes) != entry.crc32c) return std::nullopt;
   return chunk;
 }
 

@@ -49,10 +49,23 @@ class ChunkBuilder {
   std::int32_t largest_id_ = -1;
 };
 
+// The index: what a whole cache folder holds.
+struct CacheIndex {
+  struct Chunk {
+    std::string name;
+    std::uint64_t num_bytes = 0;
+    std::uint32_t crc32c = 0;
+    std::size_t file = 0;  // which input file
+  };
+  std::vector<Chunk> chunks;
+  std::int64_t num_skipped_lines = 0;
+  std::int32_t largest_id = -1;
+};
+
 class TokenChunk {
  public:
-  // Maps and checks sizes against the header; no value when the file is not what the index says.
-  static std::optional<TokenChunk> open(const std::string& path, std::uint64_t num_bytes, std::size_t file);
+  // Maps the file and checks size, header, document table and CRC; no value when it is not what the index says.
+  static std::optional<TokenChunk> open(const std::string& path, const CacheIndex::Chunk& entry);
 
   std::int64_t num_documents() const { return static_cast<std::int64_t>(documents_.size()); }
   const ChunkDocument& document(std::int64_t index) const { return documents_[static_cast<std::size_t>(index)]; }
@@ -73,19 +86,6 @@ class TokenChunk {
   std::span<const std::int32_t> tokens_;
   std::span<const std::int32_t> labels_;
   std::size_t file_ = 0;
-};
-
-// The index: what a whole cache folder holds.
-struct CacheIndex {
-  struct Chunk {
-    std::string name;
-    std::uint64_t num_bytes = 0;
-    std::uint32_t crc32c = 0;
-    std::size_t file = 0;  // which input file
-  };
-  std::vector<Chunk> chunks;
-  std::int64_t num_skipped_lines = 0;
-  std::int32_t largest_id = -1;
 };
 
 inline constexpr const char* kCacheIndexName = "index.json";

@@ -6,23 +6,13 @@
 #include <filesystem>
 
 #include "core/base/error.h"
-#if __has_include("core/formats/indexed_tokens.h")
 #include "core/formats/indexed_tokens.h"
-#endif
 
 namespace athanor::data {
 
 namespace {
 
 using Encoded = base::Result<Document, std::string>;
-
-void keep(Encoded encoded, std::uint32_t line, TokenizedRange& result) {
-  if (encoded.ok()) {
-    result.chunk.add(encoded.value(), line);
-  } else {
-    result.bad_lines.push_back({line, encoded.error()});
-  }
-}
 
 // What a person reads of a malformed line: the first problem without its place, which is the line.
 std::string parse_problem(const base::UserError& error, const std::string& name) {
@@ -32,19 +22,31 @@ std::string parse_problem(const base::UserError& error, const std::string& name)
   return fmt::format("{} (column {})", problem.what, problem.where.substr(colon + 1));
 }
 
+constexpr const char* kRowName = "row";
+
+// Encodes one row by `encode`, which may throw UserError (malformed JSON, text that the vocabulary cannot write).
+template <typename Encode>
+void keep(const Encode& encode, std::uint32_t line, TokenizedRange& result) {
+  try {
+    const Encoded encoded = encode();
+    if (encoded.ok()) {
+      result.chunk.add(encoded.value(), line);
+    } else {
+      result.bad_lines.push_back({line, encoded.error()});
+    }
+  } catch (const base::UserError& error) {
+    result.bad_lines.push_back({line, parse_problem(error, kRowName)});
+  }
+}
+
 void tokenize_lines(std::string_view text, std::uint32_t line, RowEncoder& encoder, TokenizedRange& result) {
-  const std::string name = "row";
   for (std::size_t begin = 0; begin < text.size(); ++line) {
     const std::size_t newline = text.find('\n', begin);
     const std::size_t end = newline == std::string_view::npos ? text.size() : newline;
     const std::string_view row = text.substr(begin, end - begin);
     begin = end + 1;
     if (row.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    try {
-      keep(encoder.encode_object(base::parse_json(row, name)), line, result);
-    } catch (const base::UserError& error) {
-      result.bad_lines.push_back({line, parse_problem(error, name)});
-    }
+    keep([&] { return encoder.encode_object(base::parse_json(row, kRowName)); }, line, result);
   }
 }
 
@@ -52,11 +54,22 @@ void tokenize_array(const SourceFile& file, RowEncoder& encoder, TokenizedRange&
   // A file that is one JSON document cannot be read past its first mistake.
   const base::JsonValue rows = base::parse_json(file.bytes.text(), file.path);
   for (const base::JsonValue& row : rows.items()) {
-    keep(encoder.encode_object(row), static_cast<std::uint32_t>(row.position().line), result);
+    keep([&] { return encoder.encode_object(row); }, static_cast<std::uint32_t>(row.position().line), result);
   }
 }
 
-#if __has_include("core/formats/indexed_tokens.h")
+void tokenize_text(const SourceFile& file, RowEncoder& encoder, TokenizedRange& result) {
+  keep(
+      [&] {
+        Encoded encoded = encoder.encode_text(file.bytes.text());
+        if (!encoded.ok()) return encoded;
+        Document document = std::move(encoded).value();
+        document.kind = DocumentKind::kFile;
+        return Encoded(std::move(document));
+      },
+      1, result);
+}
+
 void tokenize_indexed(const SourceFile& file, const RowRules& rules, TokenizedRange& result) {
   const formats::IndexedTokens tokens =
       formats::IndexedTokens::open(std::filesystem::path(file.path).replace_extension().string());
@@ -78,8 +91,6 @@ void tokenize_indexed(const SourceFile& file, const RowRules& rules, TokenizedRa
   }
 }
 
-#endif
-
 }  // namespace
 
 TokenizedRange tokenize_range(const SourceFile& file, const SourceRange& range, std::uint32_t first_line,
@@ -93,21 +104,11 @@ TokenizedRange tokenize_range(const SourceFile& file, const SourceRange& range, 
     case SourceKind::kJsonArray:
       tokenize_array(file, encoder, result);
       break;
-    case SourceKind::kText: {
-      Encoded encoded = encoder.encode_text(file.bytes.text());
-      if (encoded.ok()) {
-        Document document = std::move(encoded).value();
-        document.kind = DocumentKind::kFile;
-        result.chunk.add(document, 1);
-      } else {
-        result.bad_lines.push_back({1, encoded.error()});
-      }
+    case SourceKind::kText:
+      tokenize_text(file, encoder, result);
       break;
-    }
     case SourceKind::kIndexed:
-#if __has_include("core/formats/indexed_tokens.h")
       tokenize_indexed(file, rules, result);
-#endif
       break;
   }
   return result;
