@@ -21,9 +21,9 @@ constexpr Role kBos = {"bos_token", "<|bos|>", 256};
 constexpr Role kEos = {"eos_token", "<|eos|>", 257};
 constexpr Role kPad = {"pad_token", "<|pad|>", 258};
 
-JsonValue object(std::vector<std::pair<std::string, JsonValue>> members) {
+JsonValue object(const std::vector<std::pair<std::string, JsonValue>>& members) {
   JsonValue out = JsonValue::object();
-  for (auto& [key, value] : members) out.set(std::move(key), std::move(value));
+  for (const auto& [key, value] : members) out.set(key, value);
   return out;
 }
 

@@ -196,8 +196,8 @@ void IndexedTokens::read(std::int64_t sequence, std::int64_t first, std::span<st
   const auto copy = [&]<typename T>(T) {
     for (std::size_t i = 0; i < out.size(); ++i) {
       const std::size_t offset = start + i * sizeof(T);
-      const T id = load<T>(data_.data() + offset);
-      if (id < 0 || static_cast<std::int64_t>(id) > std::numeric_limits<std::int32_t>::max()) {
+      const std::int64_t id = std::int64_t{load<T>(data_.data() + offset)};
+      if (id < 0 || id > std::numeric_limits<std::int32_t>::max()) {
         fail_at(data_path_, offset, fmt::format("{} is no token id", id));
       }
       out[i] = static_cast<std::int32_t>(id);

@@ -28,12 +28,12 @@ enum Class : std::uint8_t {
 
 bool is_white(std::uint8_t c) { return c == kSpace || c == kWhite || c == kNewline; }
 
-const std::vector<CodePointRange> kNewlines = {{0x0a, 0x0a}, {0x0d, 0x0d}};
+const std::vector<CodePointRange> newlines = {{0x0a, 0x0a}, {0x0d, 0x0d}};
 
 void paint_white(CodePointClasses& classes) {
   classes.paint(white_space_ranges(), kWhite);
   classes.paint({{' ', ' '}}, kSpace);
-  classes.paint(kNewlines, kNewline);
+  classes.paint(newlines, kNewline);
 }
 
 struct WhiteRun {

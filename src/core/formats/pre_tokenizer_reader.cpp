@@ -85,7 +85,7 @@ class PreTokenizer::Reader {
   }
 
   void read_split(const JsonValue& value, const JsonFields& fields) {
-    static const std::pair<const char*, Behavior> kBehaviors[] = {
+    static const std::pair<const char*, Behavior> behaviors[] = {
         {"Isolated", Behavior::kIsolated},
         {"Removed", Behavior::kRemoved},
         {"MergedWithPrevious", Behavior::kMergedWithPrevious},
@@ -95,7 +95,7 @@ class PreTokenizer::Reader {
     Split split;
     const std::string behavior = fields.read_string("behavior", "");
     bool known = false;
-    for (const auto& [name, kind] : kBehaviors) {
+    for (const auto& [name, kind] : behaviors) {
       if (behavior == name) {
         split.behavior = kind;
         known = true;

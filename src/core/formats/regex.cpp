@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t kJitStackBytes = 32 << 10;
 constexpr std::size_t kJitStackMaxBytes = 64 << 20;
 
-const char* kRegexRemedy = "use the tokenizer.json of a supported model (docs/reference/tokenizers.md lists them)";
+constexpr const char* kRegexRemedy =
+    "use the tokenizer.json of a supported model (docs/reference/tokenizers.md lists them)";
 
 }  // namespace
 

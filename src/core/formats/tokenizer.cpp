@@ -24,7 +24,7 @@ std::string find_tokenizer_json(const std::string& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) throw base::UserError("the tokenizer does not exist", path, kRemedy);
   if (!fs::is_directory(path, ignored)) return path;
-  const std::string file = (fs::path(path) / "tokenizer.json").string();
+  std::string file = (fs::path(path) / "tokenizer.json").string();
   if (fs::exists(file, ignored)) return file;
   if (fs::exists(fs::path(path) / "tokenizer.model", ignored)) {
     throw base::UserError(

@@ -7,8 +7,6 @@ namespace athanor::formats {
 
 namespace {
 
-std::span<const std::uint32_t> starts() { return {detail::kCategoryStarts, detail::kNumCategoryStarts}; }
-
 CategoryGroup group_of(std::uint32_t entry) { return static_cast<CategoryGroup>(entry & 15); }
 
 bool is_in(std::span<const CodePointRange> ranges, char32_t code_point) {
@@ -50,7 +48,7 @@ void append_range(std::vector<CodePointRange>& ranges, char32_t first, char32_t 
 
 CategoryGroup category_group(char32_t code_point) {
   if (code_point > kMaxCodePoint) return CategoryGroup::kOther;
-  const auto after = std::ranges::upper_bound(starts(), static_cast<std::uint32_t>(code_point), {},
+  const auto after = std::ranges::upper_bound(detail::category_starts(), static_cast<std::uint32_t>(code_point), {},
                                               [](std::uint32_t entry) { return entry >> 4; });
   return group_of(*(after - 1));
 }
@@ -60,7 +58,7 @@ bool is_letter(char32_t code_point) { return category_group(code_point) == Categ
 bool is_white_space(char32_t code_point) { return is_in(white_space_ranges(), code_point); }
 
 bool is_numeric(char32_t code_point) {
-  return is_number(category_group(code_point)) || is_in({detail::kExtraNumeric, detail::kNumExtraNumeric}, code_point);
+  return is_number(category_group(code_point)) || is_in(detail::extra_numeric(), code_point);
 }
 
 bool is_word(char32_t code_point) {
@@ -72,31 +70,33 @@ bool is_word(char32_t code_point) {
     case CategoryGroup::kConnectorPunctuation:
       return true;
     default:
-      return is_in({detail::kExtraWord, detail::kNumExtraWord}, code_point);
+      return is_in(detail::extra_word(), code_point);
   }
 }
 
 std::optional<std::vector<CodePointRange>> property_ranges(std::string_view name) {
   if (!belongs(CategoryGroup::kOther, name)) return std::nullopt;
   std::vector<CodePointRange> ranges;
-  for (std::size_t i = 0; i < starts().size(); ++i) {
-    if (!*belongs(group_of(starts()[i]), name)) continue;
-    const char32_t last = i + 1 < starts().size() ? (starts()[i + 1] >> 4) - 1 : kMaxCodePoint;
-    append_range(ranges, starts()[i] >> 4, last);
+  for (std::size_t i = 0; i < detail::category_starts().size(); ++i) {
+    if (!*belongs(group_of(detail::category_starts()[i]), name)) continue;
+    const char32_t last =
+        i + 1 < detail::category_starts().size() ? (detail::category_starts()[i + 1] >> 4) - 1 : kMaxCodePoint;
+    append_range(ranges, detail::category_starts()[i] >> 4, last);
   }
   return ranges;
 }
 
 const std::vector<CodePointRange>& white_space_ranges() {
-  static const std::vector<CodePointRange> kRanges = {
+  static const std::vector<CodePointRange> all = {
       {0x09, 0x0d},     {0x20, 0x20},     {0x85, 0x85},     {0xa0, 0xa0},     {0x1680, 0x1680},
       {0x2000, 0x200a}, {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000}};
-  return kRanges;
+  return all;
 }
 
 std::vector<CodePointRange> numeric_ranges() {
   std::vector<CodePointRange> ranges = *property_ranges("N");
-  ranges.insert(ranges.end(), detail::kExtraNumeric, detail::kExtraNumeric + detail::kNumExtraNumeric);
+  const auto extra = detail::extra_numeric();
+  ranges.insert(ranges.end(), extra.begin(), extra.end());
   std::ranges::sort(ranges, {}, &CodePointRange::first);
   return ranges;
 }

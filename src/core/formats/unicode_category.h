@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -53,12 +54,9 @@ std::vector<CodePointRange> complement(const std::vector<CodePointRange>& ranges
 
 namespace detail {
 // Each entry is the first code point of a stretch << 4 | its CategoryGroup.
-extern const std::uint32_t kCategoryStarts[];
-extern const std::size_t kNumCategoryStarts;
-extern const CodePointRange kExtraNumeric[];
-extern const std::size_t kNumExtraNumeric;
-extern const CodePointRange kExtraWord[];
-extern const std::size_t kNumExtraWord;
+std::span<const std::uint32_t> category_starts();
+std::span<const CodePointRange> extra_numeric();
+std::span<const CodePointRange> extra_word();
 }  // namespace detail
 
 }  // namespace athanor::formats

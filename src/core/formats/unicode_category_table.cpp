@@ -3,7 +3,9 @@
 
 namespace athanor::formats::detail {
 
-const std::uint32_t kCategoryStarts[] = {
+namespace {
+
+constexpr std::uint32_t kCategoryStarts[] = {
     0x0,      0x209,    0x217,    0x248,    0x257,    0x2b8,    0x2c7,    0x303,    0x3a7,    0x3c8,    0x3f7,
     0x411,    0x5b7,    0x5e8,    0x5f6,    0x608,    0x611,    0x7b7,    0x7c8,    0x7d7,    0x7e8,    0x7f0,
     0xa09,    0xa17,    0xa28,    0xa77,    0xa88,    0xaa1,    0xab7,    0xac8,    0xad0,    0xae8,    0xb25,
@@ -217,13 +219,16 @@ const std::uint32_t kCategoryStarts[] = {
     0x1fadf8, 0x1faea0, 0x1faf08, 0x1faf90, 0x1fb008, 0x1fb930, 0x1fb948, 0x1fbf03, 0x1fbfa0, 0x200001, 0x2a6e00,
     0x2a7001, 0x2b73a0, 0x2b7401, 0x2b81e0, 0x2b8201, 0x2cea20, 0x2ceb01, 0x2ebe10, 0x2ebf01, 0x2ee5e0, 0x2f8001,
     0x2fa1e0, 0x300001, 0x3134b0, 0x313501, 0x323b00, 0xe01002, 0xe01f00};
-const std::size_t kNumCategoryStarts = 2339;
 
-const CodePointRange kExtraNumeric[] = {{0x11de0, 0x11de9}, {0x16ff4, 0x16ff6}};
-const std::size_t kNumExtraNumeric = 2;
+constexpr CodePointRange kExtraNumeric[] = {{0x11de0, 0x11de9}, {0x16ff4, 0x16ff6}};
 
-const CodePointRange kExtraWord[] = {
+constexpr CodePointRange kExtraWord[] = {
     {0x200c, 0x200d}, {0x24b6, 0x24e9}, {0x1f130, 0x1f149}, {0x1f150, 0x1f169}, {0x1f170, 0x1f189}};
-const std::size_t kNumExtraWord = 5;
+
+}  // namespace
+
+std::span<const std::uint32_t> category_starts() { return kCategoryStarts; }
+std::span<const CodePointRange> extra_numeric() { return kExtraNumeric; }
+std::span<const CodePointRange> extra_word() { return kExtraWord; }
 
 }  // namespace athanor::formats::detail

@@ -3,7 +3,9 @@
 
 namespace athanor::formats::detail {
 
-const CombiningRange kCombiningClasses[] = {
+namespace {
+
+constexpr CombiningRange kCombiningClasses[] = {
     {0x300, 0x314, 230},     {0x315, 0x315, 232},     {0x316, 0x319, 220},     {0x31a, 0x31a, 232},
     {0x31b, 0x31b, 216},     {0x31c, 0x320, 220},     {0x321, 0x322, 202},     {0x323, 0x326, 220},
     {0x327, 0x328, 202},     {0x329, 0x333, 220},     {0x334, 0x338, 1},       {0x339, 0x33c, 220},
@@ -88,6 +90,9 @@ const CombiningRange kCombiningClasses[] = {
     {0x1d242, 0x1d244, 230}, {0x1e000, 0x1e006, 230}, {0x1e008, 0x1e018, 230}, {0x1e01b, 0x1e021, 230},
     {0x1e023, 0x1e024, 230}, {0x1e026, 0x1e02a, 230}, {0x1e8d0, 0x1e8d6, 220}, {0x1e944, 0x1e949, 230},
     {0x1e94a, 0x1e94a, 7}};
-const std::size_t kNumCombiningClasses = 333;
+
+}  // namespace
+
+std::span<const CombiningRange> combining_classes() { return kCombiningClasses; }
 
 }  // namespace athanor::formats::detail

@@ -25,22 +25,20 @@ struct Element {
 
 std::uint8_t combining_class(char32_t code_point) {
   if (code_point < 0x300) return 0;
-  const auto* end = detail::kCombiningClasses + detail::kNumCombiningClasses;
-  const auto* after =
-      std::upper_bound(detail::kCombiningClasses, end, code_point,
-                       [](char32_t value, const detail::CombiningRange& range) { return value < range.first; });
-  if (after == detail::kCombiningClasses || code_point > (after - 1)->last) return 0;
+  const auto classes = detail::combining_classes();
+  const auto after = std::ranges::upper_bound(classes, code_point, {}, &detail::CombiningRange::first);
+  if (after == classes.begin() || code_point > (after - 1)->last) return 0;
   return (after - 1)->combining_class;
 }
 
 // The row of a table of `width` numbers a row whose first number, without the top bit, is the code point.
-const std::uint32_t* find_row(const std::uint32_t* table, std::size_t num_rows, std::size_t width, char32_t key) {
+const std::uint32_t* find_row(std::span<const std::uint32_t> table, std::size_t width, char32_t key) {
   std::size_t low = 0;
-  std::size_t high = num_rows;
+  std::size_t high = table.size() / width;
   while (low < high) {
     const std::size_t middle = (low + high) / 2;
     const char32_t found = table[middle * width] & ~kComposedAgain;
-    if (found == key) return table + middle * width;
+    if (found == key) return &table[middle * width];
     if (found < key) {
       low = middle + 1;
     } else {
@@ -59,12 +57,12 @@ void decompose(char32_t code_point, std::vector<Element>& out) {
     return;
   }
   if (code_point >= 0xc0) {
-    if (const auto* pair = find_row(detail::kDecompositionPairs, detail::kNumDecompositionPairs, 3, code_point)) {
+    if (const auto* pair = find_row(detail::decomposition_pairs(), 3, code_point)) {
       decompose(pair[1], out);
       out.push_back({pair[2], combining_class(pair[2])});
       return;
     }
-    if (const auto* single = find_row(detail::kDecompositionSingles, detail::kNumDecompositionSingles, 2, code_point)) {
+    if (const auto* single = find_row(detail::decomposition_singles(), 2, code_point)) {
       decompose(single[1], out);
       return;
     }
@@ -79,18 +77,18 @@ struct Composition {
 };
 
 const std::vector<Composition>& compositions() {
-  static const std::vector<Composition> kAll = [] {
-    std::vector<Composition> all;
-    for (std::size_t i = 0; i < detail::kNumDecompositionPairs; ++i) {
-      const std::uint32_t* row = detail::kDecompositionPairs + 3 * i;
-      if ((row[0] & kComposedAgain) != 0) all.push_back({row[1], row[2], row[0] & ~kComposedAgain});
+  static const std::vector<Composition> all = [] {
+    std::vector<Composition> found;
+    const auto rows = detail::decomposition_pairs();
+    for (std::size_t i = 0; i < rows.size(); i += 3) {
+      if ((rows[i] & kComposedAgain) != 0) found.push_back({rows[i + 1], rows[i + 2], rows[i] & ~kComposedAgain});
     }
-    std::ranges::sort(all, [](const Composition& a, const Composition& b) {
+    std::ranges::sort(found, [](const Composition& a, const Composition& b) {
       return std::pair(a.first, a.second) < std::pair(b.first, b.second);
     });
-    return all;
+    return found;
   }();
-  return kAll;
+  return all;
 }
 
 std::optional<char32_t> compose(char32_t first, char32_t second) {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -26,14 +27,11 @@ struct CombiningRange {
   std::uint8_t combining_class;
 };
 
-// code point, its single canonical decomposition; ascending.
-extern const std::uint32_t kDecompositionSingles[];
-extern const std::size_t kNumDecompositionSingles;  // rows
-// code point | 1 << 31 if the pair is composed again, first, second; ascending by code point.
-extern const std::uint32_t kDecompositionPairs[];
-extern const std::size_t kNumDecompositionPairs;  // rows
-extern const CombiningRange kCombiningClasses[];
-extern const std::size_t kNumCombiningClasses;
+// Pairs of code point and its single canonical decomposition; ascending.
+std::span<const std::uint32_t> decomposition_singles();
+// Triples of code point | 1 << 31 if the pair is composed again, first, second; ascending by code point.
+std::span<const std::uint32_t> decomposition_pairs();
+std::span<const CombiningRange> combining_classes();
 
 }  // namespace detail
 
