@@ -12,7 +12,7 @@ struct Row {
   const char* name;
   FieldType type;
   const char* default_text;
-  const char* range;  // or unit, when it begins with "unit "
+  const char* range;  // as in value_range.h, after the unit if there is one: "unit tokens; >= 2"
   const char* doc;
   const char* aliases;  // comma-separated
   const char* touches;  // comma-separated

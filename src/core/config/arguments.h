@@ -1,8 +1,9 @@
 // What a person gave, before anything is decided: flags and run file, each value with the place it came from.
 //
-// Spelling: --name value, --name=value, --name alone for a switch; dashes or underscores; several values after a list flag.
-//           The run file is YAML (1.1 as people write it: 1e-5 is a number, yes/no/on/off are switches) or JSON. Flags win.
-// Threads:  pure functions; read_run_file reads one file.
+// Spelling: --name value, --name=value, --name alone for a switch, --no_name to turn one off; dashes or underscores; several
+//           values after a list flag. The run file is YAML as people write it (1e-5 is a number, yes/no/on/off are switches) or
+//           JSON. Flags win.
+// Threads:  pure functions; read_arguments reads one file.
 #pragma once
 
 #include <optional>
@@ -15,14 +16,22 @@
 
 namespace athanor::config {
 
-// One value as given. Scalars are text; an object (lr_scheduler_kwargs, an inline DeepSpeed configuration) is JSON.
+// One value as given. Scalars are text; an object (lr_scheduler_kwargs, an inline DeepSpeed configuration) is JSON whose values
+// know their place in the run file.
 struct Argument {
-  std::string name;  // canonical
+  std::string name;     // canonical
+  std::string written;  // the name as it was spelt, with underscores
   std::vector<std::string> texts;
   std::optional<base::JsonValue> object;
   std::string where;                // "--learning_rate", "run.yaml:3:1"
   std::optional<std::string> beat;  // "run.yaml:3:1 (1e-4)": what this value overrode
+
+  bool is_flag() const { return where.starts_with("--"); }
+  std::string place() const { return is_flag() ? "flag " + where : where; }
 };
+
+// The value as a person would write it.
+std::string shown(const Argument& argument);
 
 struct ArgumentSet {
   std::vector<Argument> arguments;
@@ -32,8 +41,6 @@ struct ArgumentSet {
 
   const Argument* find(const std::string& name) const;
 };
-
-enum class UnknownArguments { kRefuse, kWarn };
 
 // `words` is the command line after the command's name. A word that is no flag and ends in .yaml, .yml or .json is the run file.
 // Nothing is thrown for what is wrong: it is in `problems`. --allow_unknown_keys among the words turns unknown names into notes.

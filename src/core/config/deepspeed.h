@@ -161,4 +161,8 @@ DeepSpeedReading read_deepspeed(const std::string& path_or_base64, const DeepSpe
 DeepSpeedReading read_deepspeed_text(std::string_view text, const std::string& name,
                                      const DeepSpeedReadOptions& options = {});
 
+// The same from a parsed object, e.g. inside a run file; the positions of its values are in the file `name`.
+DeepSpeedReading read_deepspeed_value(base::JsonValue value, const std::string& name,
+                                      const DeepSpeedReadOptions& options = {});
+
 }  // namespace athanor::config

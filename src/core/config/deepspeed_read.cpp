@@ -49,13 +49,18 @@ std::string format_note(const DeepSpeedNote& note) {
 
 DeepSpeedReading read_deepspeed_text(std::string_view text, const std::string& name,
                                      const DeepSpeedReadOptions& options) {
-  DeepSpeedReading reading;
-  reading.name = name;
   try {
-    reading.raw = base::parse_json(text, name, base::JsonDialect::kHjson);
+    return read_deepspeed_value(base::parse_json(text, name, base::JsonDialect::kHjson), name, options);
   } catch (const base::UserError& error) {
     return failed(name, error.problems());
   }
+}
+
+DeepSpeedReading read_deepspeed_value(base::JsonValue value, const std::string& name,
+                                      const DeepSpeedReadOptions& options) {
+  DeepSpeedReading reading;
+  reading.name = name;
+  reading.raw = std::move(value);
   if (!reading.raw.is_object()) {
     return failed(
         name,

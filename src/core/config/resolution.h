@@ -19,7 +19,8 @@
 namespace athanor::config {
 
 struct ResolvedValue {
-  std::string name;    // an argument, or a dotted DeepSpeed key
+  std::string
+      name;  // an argument, a dotted DeepSpeed key, or something that follows from them (precision, train_batch_size)
   std::string value;   // as a person would write it
   std::string origin;  // "flag --seed", "run.yaml:3:1", "ds.json:4:7", "default", "auto: ..."
   std::string beat;    // what it overrode, or ""
@@ -34,6 +35,7 @@ struct Resolution {
 
 struct ResolveOptions {
   std::optional<std::int64_t> world_size;  // empty: nproc_per_node
+  std::string home_folder;                 // what a leading ~ in paths stands for; empty: nothing
 };
 
 Resolution resolve(const ArgumentSet& arguments, const ResolveOptions& options = {});

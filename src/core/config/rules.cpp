@@ -41,71 +41,80 @@ void evaluation_needs_data(const RunConfig& config, Problems& problems) {
                       "give --validation_file FILE, or --eval_strategy no"});
 }
 
+// Shares of the run are compared as transformers does it, in millionths.
+bool is_multiple(double save_steps, double eval_steps) {
+  if (save_steps >= 1) return std::fmod(save_steps, eval_steps) == 0.0;
+  constexpr double kMillion = 1e6;
+  return std::fmod(save_steps * kMillion, eval_steps * kMillion) == 0.0;
+}
+
 void best_needs_evaluation(const RunConfig& config, Problems& problems) {
-  if (!config.checkpoint.load_best_at_end) return;
   const Interval save = config.checkpoint.strategy;
   const Interval evaluate = config.evaluation.strategy;
-  if (save != Interval::kBest && save != evaluate) {
-    problems.push_back({"C005: load_best_model_at_end needs the same eval_strategy and save_strategy",
-                        "load_best_model_at_end", "set both to steps, or both to epoch"});
-    return;
+  if (!config.checkpoint.load_best_at_end || (save == Interval::kBest && evaluate != Interval::kNo)) return;
+  const auto refuse = [&](const std::string& what, const char* remedy) {
+    problems.push_back({"C005: " + what, "load_best_model_at_end", remedy});
+  };
+  if (evaluate == Interval::kNo) return refuse("load_best_model_at_end needs evaluation", "set eval_strategy");
+  if (save != evaluate) {
+    return refuse("load_best_model_at_end needs the same eval_strategy and save_strategy",
+                  "set both to steps, or both to epoch");
   }
-  if (evaluate == Interval::kNo) {
-    problems.push_back(
-        {"C005: load_best_model_at_end needs evaluation", "load_best_model_at_end", "set eval_strategy"});
-    return;
+  const double save_steps = config.checkpoint.save_steps;
+  const double eval_steps = config.evaluation.steps;
+  if (save != Interval::kSteps || save_steps <= 0 || eval_steps <= 0) return;
+  if ((save_steps < 1) != (eval_steps < 1)) {
+    return refuse(fmt::format("save_steps {} and eval_steps {}: one is a share of the run, the other counts steps, so "
+                              "the best model might not be saved",
+                              save_steps, eval_steps),
+                  "write both as steps, or both as shares");
   }
-  if (save != Interval::kSteps || config.evaluation.steps < 1 || config.checkpoint.save_steps < 1) return;
-  if (std::fmod(config.checkpoint.save_steps, config.evaluation.steps) != 0.0) {
-    problems.push_back(
-        {fmt::format("C005: save_steps {} is no multiple of eval_steps {}, so the best model might not be saved",
-                     config.checkpoint.save_steps, config.evaluation.steps),
-         "load_best_model_at_end", "make save_steps a multiple of eval_steps"});
+  if (!is_multiple(save_steps, eval_steps)) {
+    refuse(fmt::format("save_steps {} is no multiple of eval_steps {}, so the best model might not be saved",
+                       save_steps, eval_steps),
+           "make save_steps a multiple of eval_steps");
   }
 }
 
-void saving_best_needs_metric(const RunConfig& config, Problems& problems) {
-  if (config.checkpoint.strategy != Interval::kBest) return;
-  if (config.evaluation.strategy == Interval::kNo) {
-    problems.push_back({"C006: save_strategy best needs evaluation", "save_strategy", "set eval_strategy"});
-  }
+void saving_best_needs_evaluation(const RunConfig& config, Problems& problems) {
+  if (config.checkpoint.strategy != Interval::kBest || config.evaluation.strategy != Interval::kNo) return;
+  problems.push_back({"C006: save_strategy best needs evaluation", "save_strategy", "set eval_strategy"});
 }
 
-void packing_needs_length(const RunConfig& config, Problems& problems) {
-  if (config.data.tokens_per_batch.has_value() && config.data.max_length.has_value() &&
-      *config.data.tokens_per_batch < *config.data.max_length) {
-    problems.push_back({fmt::format("C007: tokens_per_batch {} is less than a row of model_max_length {}",
-                                    *config.data.tokens_per_batch, *config.data.max_length),
-                        "tokens_per_batch", "raise tokens_per_batch or lower model_max_length"});
-  }
+void row_fits_budget(const RunConfig& config, Problems& problems) {
+  const DataConfig& data = config.data;
+  if (!data.tokens_per_batch || !data.max_length || *data.tokens_per_batch >= *data.max_length) return;
+  problems.push_back({fmt::format("C007: tokens_per_batch {} is less than a row of model_max_length {}",
+                                  *data.tokens_per_batch, *data.max_length),
+                      "tokens_per_batch", "raise tokens_per_batch or lower model_max_length"});
 }
 
 void warmup_fits(const RunConfig& config, Problems& problems) {
   const std::int64_t total = config.length.max_steps;
-  if (total <= 0 || config.schedule.family != ScheduleFamily::kHuggingFace || config.schedule.type == "constant")
-    return;
-  if (config.schedule.warmup_steps <= static_cast<double>(total)) return;
-  problems.push_back(
-      {fmt::format("C008: warmup_steps {} are more than max_steps {}", config.schedule.warmup_steps, total),
-       "warmup_steps", fmt::format("lower warmup_steps to at most {} or train longer", total)});
+  const ScheduleConfig& schedule = config.schedule;
+  if (total <= 0 || schedule.family != ScheduleFamily::kHuggingFace || schedule.type == "constant") return;
+  if (schedule.warmup_steps <= static_cast<double>(total)) return;
+  problems.push_back({fmt::format("C008: warmup_steps {} are more than max_steps {}", schedule.warmup_steps, total),
+                      "warmup_steps", fmt::format("lower warmup_steps to at most {} or train longer", total)});
 }
 
 void has_length(const RunConfig& config, Problems& problems) {
-  if (config.length.max_steps == 0 || config.length.max_steps < -1) {
-    problems.push_back({fmt::format("C009: max_steps is {}", config.length.max_steps), "max_steps",
+  if (config.length.max_steps == 0) {
+    problems.push_back({"C009: max_steps is 0, so there is no step to take", "max_steps",
                         "give at least 1, or -1 for num_train_epochs to decide"});
-  }
-  if (config.length.max_steps <= 0 && config.length.num_train_epochs <= 0) {
+  } else if (config.length.max_steps < 0 && config.length.num_train_epochs <= 0) {
     problems.push_back(
         {"C009: num_train_epochs is 0, so there is no step to take", "num_train_epochs", "give more than 0"});
   }
 }
 
-void intervals_are_positive(const RunConfig& config, Problems& problems) {
+void intervals_can_be_met(const RunConfig& config, Problems& problems) {
   const auto check = [&](Interval strategy, double steps, const char* name) {
-    if (strategy != Interval::kSteps || steps > 0) return;
+    if (strategy != Interval::kSteps) return;
+    const bool is_share = steps > 0 && steps < 1;
+    if (is_share || (steps >= 1 && steps == std::floor(steps))) return;
     problems.push_back({fmt::format("C010: {} is {}, with its strategy set to steps", name, steps), name,
-                        fmt::format("give {} at least 1, or a share of the run below 1", name)});
+                        fmt::format("give {} a whole number, or a share of the run below 1", name)});
   };
   check(config.logging.strategy, config.logging.steps, "logging_steps");
   check(config.evaluation.strategy, config.evaluation.steps, "eval_steps");
@@ -118,11 +127,31 @@ void resume_or_overwrite(const RunConfig& config, Problems& problems) {
                       "overwrite_output_dir", "keep one of them: the first goes on, the second starts anew"});
 }
 
-void scratch_has_tokenizer(const RunConfig& config, Problems& problems) {
-  if (!config.model.config_overrides.empty() && !config.model.from_scratch) {
-    problems.push_back({"C012: config_overrides change the shape of loaded weights", "config_overrides",
-                        "use it with config_name, from scratch"});
-  }
+void overrides_begin_from_scratch(const RunConfig& config, Problems& problems) {
+  if (config.model.config_overrides.empty() || config.model.from_scratch) return;
+  problems.push_back({"C012: config_overrides change the shape of loaded weights", "config_overrides",
+                      "use it with config_name, from scratch"});
+}
+
+void best_metric_is_known(const RunConfig& config, Problems& problems) {
+  const std::string& metric = config.checkpoint.metric_for_best;
+  if (metric.empty() || metric == "loss" || metric == "eval_loss") return;
+  problems.push_back({fmt::format("C013: evaluation computes the loss alone, not {}", metric), "metric_for_best_model",
+                      "set --metric_for_best_model loss"});
+}
+
+void model_only_checkpoints_end_a_run(const RunConfig& config, Problems& problems) {
+  if (!config.checkpoint.save_only_model || config.checkpoint.resume_from != "true") return;
+  problems.push_back(
+      {"C014: resume_from_checkpoint true looks for a checkpoint to go on from, and save_only_model "
+       "writes none",
+       "save_only_model", "leave save_only_model out, or name an older, whole checkpoint"});
+}
+
+void packing_needs_no_grouping(const RunConfig& config, Problems& problems) {
+  if (config.data.packing != PackingMode::kOn || config.data.sampling != SamplingStrategy::kGroupByLength) return;
+  problems.push_back({"C015: packing fills every row to one length, so there is nothing to group by length", "packing",
+                      "keep packing, or group_by_length with padding"});
 }
 
 }  // namespace
@@ -133,14 +162,17 @@ const std::vector<Rule>& rules() {
       {"C002", "a model to load or a configuration to begin from, not both", needs_model},
       {"C003", "training data is given", needs_data},
       {"C004", "evaluation has validation data", evaluation_needs_data},
-      {"C005", "load_best_model_at_end: evaluation and saving go together", best_needs_evaluation},
-      {"C006", "save_strategy best has evaluation", saving_best_needs_metric},
-      {"C007", "a row fits into tokens_per_batch", packing_needs_length},
+      {"C005", "load_best_model_at_end: every best model is saved", best_needs_evaluation},
+      {"C006", "save_strategy best has evaluation", saving_best_needs_evaluation},
+      {"C007", "a row fits into tokens_per_batch", row_fits_budget},
       {"C008", "the warm-up fits into the run", warmup_fits},
       {"C009", "the run has a length", has_length},
-      {"C010", "intervals in steps are above 0", intervals_are_positive},
+      {"C010", "intervals are whole steps or shares of the run", intervals_can_be_met},
       {"C011", "resuming and overwriting exclude each other", resume_or_overwrite},
-      {"C012", "config_overrides are for models from scratch", scratch_has_tokenizer},
+      {"C012", "config_overrides are for models from scratch", overrides_begin_from_scratch},
+      {"C013", "metric_for_best_model is something that evaluation computes", best_metric_is_known},
+      {"C014", "a run that is to be resumed writes whole checkpoints", model_only_checkpoints_end_a_run},
+      {"C015", "packing and grouping by length exclude each other", packing_needs_no_grouping},
   };
   return all;
 }

@@ -1,4 +1,5 @@
-// Typed reading of arguments by name, with defaults from the field table; records where each value came from. Internal to resolution.
+// Typed reading of arguments by name: defaults and ranges from the field table, and a record of where each value came from.
+// Internal to resolution.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +11,28 @@
 
 namespace athanor::config::detail {
 
-std::string format_number(double value);
-
 class ValueReader {
  public:
+  // Both must outlive this.
   ValueReader(const ArgumentSet& arguments, Resolution& resolution) : arguments_(arguments), resolution_(resolution) {}
 
   bool given(const std::string& name) const { return arguments_.find(name) != nullptr; }
+  bool recorded(const std::string& name) const { return find(name) != nullptr; }
+  // As recorded; empty when it is not.
+  std::string value_of(const std::string& name) const;
+  std::size_t num_problems() const { return resolution_.problems.size(); }
+  // "flag --seed", "run.yaml:3:1", or "default".
   std::string where(const std::string& name) const;
 
+  // Each records the value. "None" and "null" are as good as absent. What is wrong becomes a problem, and the default is given.
   bool flag(const std::string& name);
   std::optional<bool> optional_flag(const std::string& name);
-  std::int64_t integer(const std::string& name, std::int64_t minimum);
-  std::optional<std::int64_t> optional_integer(const std::string& name, std::int64_t minimum);
-  double number(const std::string& name, double minimum);
-  std::optional<double> optional_number(const std::string& name, double minimum);
+  std::int64_t integer(const std::string& name);
+  std::optional<std::int64_t> optional_integer(const std::string& name);
+  double number(const std::string& name);
+  std::optional<double> optional_number(const std::string& name);
   std::string text(const std::string& name);
-  // One of the field's range "a|b|c".
-  std::string choice(const std::string& name);
+  std::string choice(const std::string& name);  // one of the row's range "a|b|c"
   std::vector<std::string> list(const std::string& name);
   base::JsonValue object(const std::string& name);
 
@@ -37,10 +42,11 @@ class ValueReader {
   void note(const std::string& text) { resolution_.notes.push_back(text); }
 
  private:
+  const ResolvedValue* find(const std::string& name) const;
   const Argument* take(const std::string& name);
-  // The single text of an argument; nullopt when absent (the default is recorded) or not single (a problem is recorded).
+  // The single text of an argument; nullopt when absent or not single (a problem).
   std::optional<std::string> single(const std::string& name);
-  std::optional<double> parse(const std::string& name, double minimum);
+  bool is_in_range(const std::string& name, double value);
 
   const ArgumentSet& arguments_;
   Resolution& resolution_;

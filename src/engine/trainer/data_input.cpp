@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <mutex>
 
 #include "core/base/clock.h"
@@ -17,11 +16,8 @@ namespace {
 // Redrawn no more often than an eye can follow.
 constexpr base::Seconds kRedraw{0.1};
 
-std::string cache_folder(const config::RunConfig& config) {
-  if (!config.data.cache_dir.empty()) return config.data.cache_dir;
-  const std::filesystem::path parent = std::filesystem::absolute(config.checkpoint.output_dir).parent_path();
-  return (parent / ".athanor-cache").string();
-}
+// Where tokens are kept from run to run when nothing else is said.
+constexpr const char* kDefaultCache = ".cache/athanor";
 
 // Shows how far tokenising is; called from several threads.
 class TokenizingProgress {
@@ -62,7 +58,7 @@ data::Dataset open_files(const PartRequest& part, const config::RunConfig& confi
   request.config = &config.data;
   request.tokenizer = input.tokenizer ? &*input.tokenizer : nullptr;
   request.vocab_size = input.config.vocab_size;
-  request.cache_folder = cache_folder(config);
+  request.cache_folder = config.data.cache_dir.empty() ? kDefaultCache : config.data.cache_dir;
   request.max_samples = part.max_samples;
   std::optional<data::Dataset> dataset =
       data::open_dataset(request, {.parallel_for = parallel_for,

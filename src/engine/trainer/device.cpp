@@ -81,7 +81,7 @@ PrecisionChoice choose_precision(const config::PrecisionConfig& config, at::Devi
   constexpr int kAmpere = 80;
   const bool fast_bf16 = device.is_cpu() ? hardware.cpu_bf16 : hardware.cuda_capability >= kAmpere;
   if (!config.automatic) {
-    PrecisionChoice choice{config.compute, "asked for", ""};
+    PrecisionChoice choice{config.compute, "as configured", ""};
     if (config.compute == Precision::kFloat32 && fast_bf16)
       choice.hint = "this machine multiplies bf16 matrices faster: --bf16 true";
     if (config.compute == Precision::kFloat16 && fast_bf16)

@@ -26,7 +26,7 @@ at::Device choose_device(config::DeviceKind asked, const Hardware& hardware);
 
 struct PrecisionChoice {
   config::Precision precision = config::Precision::kFloat32;
-  std::string reason;  // a clause: "asked for", "the processor multiplies bf16 matrices"
+  std::string reason;  // a clause: "as configured", "the processor multiplies bf16 matrices"
   std::string hint;    // when the hardware could do better; else empty
 };
 PrecisionChoice choose_precision(const config::PrecisionConfig& config, at::Device device, const Hardware& hardware);

@@ -24,8 +24,9 @@ const JsonValue& need(const JsonValue& json, const char* key, const std::string&
 }
 
 void add_data_settings(JsonValue& values, const config::RunConfig& config, const DataIdentity& data) {
-  values.set(kData, data.fingerprint);
-  values.set("rows", data.num_rows);
+  values.set(kData, fmt::format("{} in {} rows", data.fingerprint, data.num_rows));
+  values.set("model_max_length", config.data.max_length.value_or(0));
+  values.set("packing", config.data.packing == config::PackingMode::kOn);
   values.set("data_seed", config.data.data_seed);
   values.set("train_sampling_strategy", static_cast<std::int64_t>(config.data.sampling));
   values.set("dataloader_drop_last", config.data.drop_last);
