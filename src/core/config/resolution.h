@@ -34,8 +34,8 @@ struct Resolution {
 };
 
 struct ResolveOptions {
-  std::optional<std::int64_t> world_size;  // empty: nproc_per_node
-  std::string home_folder;                 // what a leading ~ in paths stands for; empty: nothing
+  std::optional<std::int64_t> world_size = {};  // empty: nproc_per_node
+  std::string home_folder = {};                 // what a leading ~ in paths stands for; empty: nothing
 };
 
 Resolution resolve(const ArgumentSet& arguments, const ResolveOptions& options = {});

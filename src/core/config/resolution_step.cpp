@@ -67,20 +67,24 @@ class OptimizerMerge {
       merged.beta2 = betas.is_auto ? ours_.beta2 : value("betas", {}, "adam_beta2", ours_.beta2, theirs_.values.beta2);
       return;
     }
-    read_.record("optimizer.params.betas", pair(merged.beta1, merged.beta2), betas.where);
-    merged.beta1 = one_beta("adam_beta1", merged.beta1, ours_.beta1);
-    merged.beta2 = one_beta("adam_beta2", merged.beta2, ours_.beta2);
-  }
-
-  double one_beta(const std::string& argument, double theirs, double ours) {
-    if (theirs == ours) return ours;
-    if (!read_.given(argument)) {
-      agreement_.take(argument, text_of(theirs), theirs_.betas.where);
-      return theirs;
-    }
-    const std::string key = argument == "adam_beta1" ? "optimizer.params.betas[0]" : "optimizer.params.betas[1]";
-    agreement_.contradict(key, text_of(theirs), theirs_.betas.where, argument, text_of(ours));
-    return ours;
+    const std::string theirs = pair(merged.beta1, merged.beta2);
+    read_.record("optimizer.params.betas", theirs, betas.where);
+    std::vector<std::string> given, places = {betas.where};
+    const auto settle = [&](const std::string& argument, double& beta, double ours) {
+      if (beta != ours && read_.given(argument)) {
+        given.push_back(fmt::format("{} is {}", argument, text_of(ours)));
+        places.push_back(read_.where(argument));
+      } else if (beta != ours) {
+        agreement_.take(argument, text_of(beta), betas.where);
+      }
+    };
+    settle("adam_beta1", merged.beta1, ours_.beta1);
+    settle("adam_beta2", merged.beta2, ours_.beta2);
+    if (given.empty()) return;
+    read_.problem(
+        fmt::format("optimizer.params.betas is {} in the DeepSpeed file and {}", theirs, fmt::join(given, " and ")),
+        fmt::format("{}", fmt::join(places, " and ")),
+        "write the same values in both, or \"auto\" for optimizer.params.betas in the DeepSpeed file");
   }
 
   Agreement& agreement_;
