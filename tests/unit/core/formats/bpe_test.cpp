@@ -67,16 +67,11 @@ std::string random_piece(base::RandomStream& random, const std::vector<std::stri
 
 class BpeOfAFile : public ::testing::TestWithParam<const char*> {
  protected:
-  static std::string path() {
-    const std::string name = GetParam();
-    return name == "v2" || name == "v3" ? testing::deepseek_folder(name) + "/tokenizer.json"
-                                        : testing::parity_file("small/" + name + ".json");
-  }
+  const Tables tables = read_tables(testing::tokenizer_path(GetParam()));
+  const BpeModel model{tables.vocabulary, tables.merges, false};
 };
 
 TEST_P(BpeOfAFile, MergesAsTheDefinitionSays) {
-  const Tables tables = read_tables(path());
-  const BpeModel model(read_tables(path()).vocabulary, read_tables(path()).merges, false);
   std::vector<std::string> parts = {"a", "e", " ", "th", "ing", "==", "\n", "0"};
   for (char32_t c = 0x4e00; c < 0x4e60; ++c) parts.push_back(std::string());
   std::size_t next = 8;
@@ -85,7 +80,7 @@ TEST_P(BpeOfAFile, MergesAsTheDefinitionSays) {
     parts.emplace_back(text);
   }
   base::RandomStream random(3, 1);
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < 1500 / testing::kShare; ++i) {
     const std::string piece = random_piece(random, parts, i % 10 == 0 ? 90 : 12);
     ASSERT_EQ(encode(model, piece), encode_by_definition(tables, piece)) << fmt::format("{:?}", piece);
   }
@@ -93,8 +88,6 @@ TEST_P(BpeOfAFile, MergesAsTheDefinitionSays) {
 
 // Each character between others, where a start from its token could go wrong.
 TEST_P(BpeOfAFile, AStartFromWholeCharactersGivesTheSameAsFromBytes) {
-  const Tables tables = read_tables(path());
-  const BpeModel model(read_tables(path()).vocabulary, read_tables(path()).merges, false);
   base::RandomStream random(3, 2);
   std::vector<char32_t> whole;
   for (char32_t c = 0x80; c < 0x10000; ++c) {
@@ -103,7 +96,7 @@ TEST_P(BpeOfAFile, AStartFromWholeCharactersGivesTheSameAsFromBytes) {
   if (std::string(GetParam()) == "v3") {
     EXPECT_GT(whole.size(), 3000u);
   }
-  for (std::size_t i = 0; i < whole.size(); ++i) {
+  for (std::size_t i = 0; i < whole.size(); i += testing::kShare) {
     std::string piece;
     base::append_utf8(piece, whole[random.below(whole.size())]);
     base::append_utf8(piece, whole[i]);

@@ -5,7 +5,6 @@
 
 #include "core/base/random.h"
 #include "core/base/unicode.h"
-#include "core/formats/tokenizer_json.h"
 #include "tests/unit/core/formats/tokenizer_files.h"
 
 namespace athanor::formats {
@@ -57,33 +56,28 @@ class TextGenerator {
 };
 
 struct Engines {
-  TokenizerFile fast;
-  TokenizerFile regex;
+  PreTokenizer fast;
+  PreTokenizer regex;
 
-  explicit Engines(const std::string& path)
-      : fast(parse_tokenizer_json(base::read_file(path), path)),
-        regex(parse_tokenizer_json(base::read_file(path), path, PreTokenizerEngine::kRegex)) {}
+  explicit Engines(const std::string& name)
+      : fast(testing::read_pre_tokenizer(name, PreTokenizerEngine::kFastest)),
+        regex(testing::read_pre_tokenizer(name, PreTokenizerEngine::kRegex)) {}
 };
 
-std::vector<std::string> split(const TokenizerFile& file, std::string_view text) {
+std::vector<std::string> split(const PreTokenizer& pre_tokenizer, std::string_view text) {
   RegexMatcher matcher;
   PieceList list;
-  file.pre_tokenizer->split(text, matcher, list);
+  pre_tokenizer.split(text, matcher, list);
   return {list.pieces.begin(), list.pieces.end()};
-}
-
-std::string path_of(const std::string& name) {
-  if (name == "v2" || name == "v3") return testing::deepseek_folder(name) + "/tokenizer.json";
-  return testing::parity_file("small/" + name + ".json");
 }
 
 class Scanners : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Scanners, CutRandomTextWhereTheRegularExpressionsDo) {
-  const Engines engines(path_of(GetParam()));
-  ASSERT_NE(engines.fast.pre_tokenizer->scanner(), nullptr);
+  const Engines engines(GetParam());
+  ASSERT_NE(engines.fast.scanner(), nullptr);
   TextGenerator generator(1);
-  for (int i = 0; i < 2500; ++i) {
+  for (int i = 0; i < 2500 / testing::kShare; ++i) {
     const std::string text = generator.next();
     ASSERT_EQ(split(engines.fast, text), split(engines.regex, text))
         << "text " << i << ": " << fmt::format("{:?}", text);
@@ -92,9 +86,9 @@ TEST_P(Scanners, CutRandomTextWhereTheRegularExpressionsDo) {
 
 // Every code point between characters of each kind, which finds a class painted wrongly.
 TEST_P(Scanners, ClassifyEveryCodePointAsTheRegularExpressionsDo) {
-  const Engines engines(path_of(GetParam()));
-  for (char32_t first = 0; first <= kMaxCodePoint; first += 0x400) {
-    if (first >= 0x3400 && first < 0xa400 && first % 0x2000 != 0) continue;  // the middle of CJK is all alike
+  const Engines engines(GetParam());
+  for (char32_t first = 0; first <= kMaxCodePoint; first += 0x400 * testing::kShare) {
+    if (first >= 0x3400 && first < 0xa400 && first % 0x2800 != 0) continue;  // the middle of CJK is all alike
     if (first >= 0x30000 && first < 0xe0000) continue;                       // nothing is assigned there
     std::string text;
     for (char32_t c = first; c < first + 0x400; ++c) {
@@ -114,8 +108,8 @@ INSTANTIATE_TEST_SUITE_P(All, Scanners,
                          ::testing::Values("v2", "v3", "deepseek_coder", "llama3", "qwen2", "gpt2", "whole"));
 
 TEST(Scanners, PiecesLieEndToEndWhateverTheBatchSize) {
-  const Engines engines(path_of("deepseek_coder"));
-  const PieceScanner& scanner = *engines.fast.pre_tokenizer->scanner();
+  const Engines engines("deepseek_coder");
+  const PieceScanner& scanner = *engines.fast.scanner();
   TextGenerator generator(2);
   for (int i = 0; i < 200; ++i) {
     const std::string text = generator.next();

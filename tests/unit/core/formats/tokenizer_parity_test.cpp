@@ -5,7 +5,6 @@
 #include "core/formats/pre_tokenizer.h"
 #include "core/formats/stream_decoder.h"
 #include "core/formats/tokenizer.h"
-#include "core/formats/tokenizer_json.h"
 #include "tests/unit/core/formats/tokenizer_files.h"
 
 namespace athanor::formats {
@@ -30,7 +29,7 @@ std::string stream(const Tokenizer& tokenizer, const std::vector<std::int32_t>& 
 }
 
 TEST(TokenizerParity, DeepSeekV4GivesTheReferenceIdsAndTextsForAll450) {
-  const Tokenizer tokenizer = Tokenizer::load(testing::deepseek_folder("v4"));
+  const Tokenizer& tokenizer = testing::deepseek("v4");
   TokenEncoder encoder(tokenizer);
   const auto cases = testing::read_json_lines(testing::parity_file("deepseek_v4.jsonl"));
   ASSERT_EQ(cases.size(), 450u);
@@ -49,14 +48,11 @@ TEST(TokenizerParity, DeepSeekV4GivesTheReferenceIdsAndTextsForAll450) {
 class DeepSeekGenerations : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(DeepSeekGenerations, PiecesIdsAndTextsAreThoseOfTheReference) {
-  const std::string folder = testing::deepseek_folder(GetParam());
-  const Tokenizer tokenizer = Tokenizer::load(folder);
-  const std::string path = folder + "/tokenizer.json";
-  const std::string content = base::read_file(path);
-  const TokenizerFile fast = parse_tokenizer_json(content, path);
-  const TokenizerFile regex = parse_tokenizer_json(content, path, PreTokenizerEngine::kRegex);
-  EXPECT_NE(fast.pre_tokenizer->scanner(), nullptr);
-  EXPECT_EQ(regex.pre_tokenizer->scanner(), nullptr);
+  const Tokenizer& tokenizer = testing::deepseek(GetParam());
+  const PreTokenizer fast = testing::read_pre_tokenizer(GetParam(), PreTokenizerEngine::kFastest);
+  const PreTokenizer regex = testing::read_pre_tokenizer(GetParam(), PreTokenizerEngine::kRegex);
+  EXPECT_NE(fast.scanner(), nullptr);
+  EXPECT_EQ(regex.scanner(), nullptr);
   const base::JsonValue vectors = base::parse_json_file(testing::parity_file("vectors.json"));
   const auto& cases = vectors.find(GetParam())->items();
   ASSERT_EQ(cases.size(), 25u);
@@ -65,8 +61,8 @@ TEST_P(DeepSeekGenerations, PiecesIdsAndTextsAreThoseOfTheReference) {
     EXPECT_EQ(tokenizer.encode(text), ids_of(*item.find("ids"))) << text;
     EXPECT_EQ(tokenizer.decode(ids_of(*item.find("ids"))), item.find("decoded")->as_string());
     const std::vector<std::string> pieces = testing::texts_of(*item.find("pieces_pre"));
-    EXPECT_EQ(pieces_of(*fast.pre_tokenizer, text), pieces) << text;
-    EXPECT_EQ(pieces_of(*regex.pre_tokenizer, text), pieces) << text;
+    EXPECT_EQ(pieces_of(fast, text), pieces) << text;
+    EXPECT_EQ(pieces_of(regex, text), pieces) << text;
   }
 }
 
@@ -75,11 +71,9 @@ INSTANTIATE_TEST_SUITE_P(All, DeepSeekGenerations, ::testing::Values("v2", "v3",
 class SmallPipelines : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SmallPipelines, PiecesIdsAndTextsAreThoseOfTheReference) {
-  const std::string path = testing::parity_file("small/" + GetParam() + ".json");
-  const Tokenizer tokenizer = Tokenizer::load(path);
-  const std::string content = base::read_file(path);
-  const TokenizerFile fast = parse_tokenizer_json(content, path);
-  const TokenizerFile regex = parse_tokenizer_json(content, path, PreTokenizerEngine::kRegex);
+  const Tokenizer tokenizer = Tokenizer::load(testing::tokenizer_path(GetParam()));
+  const PreTokenizer fast = testing::read_pre_tokenizer(GetParam(), PreTokenizerEngine::kFastest);
+  const PreTokenizer regex = testing::read_pre_tokenizer(GetParam(), PreTokenizerEngine::kRegex);
   const auto cases = testing::read_json_lines(testing::parity_file("small/" + GetParam() + ".jsonl"));
   ASSERT_EQ(cases.size(), 88u);
   for (const base::JsonValue& item : cases) {
@@ -90,8 +84,8 @@ TEST_P(SmallPipelines, PiecesIdsAndTextsAreThoseOfTheReference) {
     EXPECT_EQ(tokenizer.decode(expected, SpecialText::kSkip), item.find("skipped")->as_string());
     EXPECT_EQ(stream(tokenizer, expected, SpecialText::kSkip), item.find("skipped")->as_string());
     const std::vector<std::string> pieces = testing::texts_of(*item.find("pieces"));
-    EXPECT_EQ(pieces_of(*fast.pre_tokenizer, text), pieces) << text;
-    EXPECT_EQ(pieces_of(*regex.pre_tokenizer, text), pieces) << text;
+    EXPECT_EQ(pieces_of(fast, text), pieces) << text;
+    EXPECT_EQ(pieces_of(regex, text), pieces) << text;
   }
 }
 

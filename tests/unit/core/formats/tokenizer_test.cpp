@@ -37,14 +37,14 @@ std::string random_text(base::RandomStream& random, bool valid) {
 // Fails for texts that name added tokens or spaces that a pre-tokenizer adds; these tokenizers have neither in reach.
 TEST(Tokenizer, DecodingGivesTheTextBackForAnyValidText) {
   std::vector<Tokenizer> tokenizers = {Tokenizer::bytes()};
-  for (const char* name : {"v2", "v3"}) tokenizers.push_back(Tokenizer::load(testing::deepseek_folder(name)));
+  for (const char* name : {"v2", "v3"}) tokenizers.push_back(testing::deepseek(name));
   for (const char* name : {"llama3", "deepseek_coder", "whole"}) {
     tokenizers.push_back(Tokenizer::load(testing::parity_file(std::string("small/") + name + ".json")));
   }
   base::RandomStream random(11, 1);
   for (const Tokenizer& tokenizer : tokenizers) {
     TokenEncoder encoder(tokenizer);
-    for (int i = 0; i < 700; ++i) {
+    for (int i = 0; i < 700 / testing::kShare; ++i) {
       const std::string text = random_text(random, true);
       std::vector<std::int32_t> ids;
       encoder.encode(text, SpecialTokens::kNone, ids);
@@ -55,9 +55,9 @@ TEST(Tokenizer, DecodingGivesTheTextBackForAnyValidText) {
 }
 
 TEST(Tokenizer, MalformedBytesAreReadAsTheReplacementCharacter) {
-  const Tokenizer tokenizer = Tokenizer::load(testing::deepseek_folder("v3"));
+  const Tokenizer& tokenizer = testing::deepseek("v3");
   base::RandomStream random(11, 2);
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 1000 / testing::kShare; ++i) {
     const std::string text = random_text(random, false);
     const std::string replaced = base::replace_invalid_utf8(text);
     ASSERT_EQ(tokenizer.encode(text), tokenizer.encode(replaced));
@@ -88,7 +88,7 @@ TEST(Tokenizer, BytesHasOneTokenForEachByteAndThreeMore) {
 
 TEST(Tokenizer, ASavedOneLoadsAsTheSame) {
   const TemporaryFolder folder;
-  std::vector<Tokenizer> tokenizers = {Tokenizer::bytes(), Tokenizer::load(testing::deepseek_folder("v2"))};
+  std::vector<Tokenizer> tokenizers = {Tokenizer::bytes(), testing::deepseek("v2")};
   for (const Tokenizer& tokenizer : tokenizers) {
     tokenizer.save(folder.file("saved"));
     const Tokenizer loaded = Tokenizer::load(folder.file("saved"));
@@ -100,7 +100,7 @@ TEST(Tokenizer, ASavedOneLoadsAsTheSame) {
 }
 
 TEST(Tokenizer, DeepSeekFilesNameTheirSpecialTokens) {
-  const Tokenizer v2 = Tokenizer::load(testing::deepseek_folder("v2"));
+  const Tokenizer& v2 = testing::deepseek("v2");
   EXPECT_EQ(v2.bos_id(), 100000);
   EXPECT_EQ(v2.eos_id(), 100001);
   EXPECT_EQ(v2.pad_id(), 100001);
@@ -109,13 +109,13 @@ TEST(Tokenizer, DeepSeekFilesNameTheirSpecialTokens) {
   EXPECT_EQ(v2.model_max_length(), 16384);
   EXPECT_THAT(v2.chat_template(), HasSubstr("User: "));
   EXPECT_TRUE(v2.is_special(100000));
-  const Tokenizer v3 = Tokenizer::load(testing::deepseek_folder("v3"));
+  const Tokenizer& v3 = testing::deepseek("v3");
   EXPECT_EQ(v3.bos_id(), 0);
   EXPECT_TRUE(v3.prefix_ids().empty());  // add_bos_token false
   EXPECT_EQ(v3.vocab_size(), 128815);
   EXPECT_EQ(v3.token_id("<think>"), 128798);
   EXPECT_FALSE(v3.is_special(128798));
-  EXPECT_EQ(Tokenizer::load(testing::deepseek_folder("v4")).token_id("<think>"), 128821);
+  EXPECT_EQ(testing::deepseek("v4").token_id("<think>"), 128821);
 }
 
 TEST(Tokenizer, IdsWithoutATokenDecodeToNothing) {
@@ -300,7 +300,7 @@ TEST(TokenizerLoading, EveryTruncationIsRefused) {
 // Each byte changed: a tokenizer or a refusal, never a crash.
 TEST(TokenizerLoading, AnyFlippedByteGivesATokenizerOrARefusal) {
   const std::string content = small("whole");
-  for (std::size_t i = 0; i < content.size(); i += i < 2500 ? 1 : 53) {
+  for (std::size_t i = 0; i < content.size(); i += i < 2500 ? testing::kShare : 53) {
     std::string flipped = content;
     flipped[i] = static_cast<char>(flipped[i] ^ (i % 2 == 0 ? 0x04 : 0x80));
     try {
