@@ -28,6 +28,14 @@ std::uint64_t chunk_bytes(std::uint64_t num_documents, std::uint64_t num_tokens)
   return sizeof(ChunkHeader) + num_documents * sizeof(ChunkDocument) + 2 * num_tokens * sizeof(std::int32_t);
 }
 
+constexpr const char* kIndexCrcKey = "crc32c";
+
+// Of the index as it is written without its own CRC.
+std::uint32_t crc_of(const base::JsonValue& index) {
+  const std::string text = index.dump(1);
+  return base::crc32c(0, text.data(), text.size());
+}
+
 std::string index_path(const std::string& folder) { return folder + "/" + kCacheIndexName; }
 
 }  // namespace
@@ -61,7 +69,7 @@ std::uint32_t ChunkBuilder::write(const std::string& path) const {
   return crc;
 }
 
-std::optional<TokenChunk> TokenChunk::open(const std::string& path, const CacheIndex::Chunk& entry) {
+std::optional<TokenChunk> TokenChunk::open(const std::string& path, const CacheIndex::Chunk& entry, ChunkCheck check) {
   const std::uint64_t num_bytes = entry.num_bytes;
   std::error_code missing;
   if (!std::filesystem::is_regular_file(path, missing)) return std::nullopt;
@@ -88,7 +96,9 @@ std::optional<TokenChunk> TokenChunk::open(const std::string& path, const CacheI
     next += document.num_tokens;
   }
   if (next != header.num_tokens) return std::nullopt;
-  if (base::crc32c(0, chunk.mapped_.data(), num_bytes) != entry.crc32c) return std::nullopt;
+  if (check == ChunkCheck::kWhole && base::crc32c(0, chunk.mapped_.data(), num_bytes) != entry.crc32c) {
+    return std::nullopt;
+  }
   return chunk;
 }
 
@@ -107,6 +117,7 @@ void write_cache_index(const std::string& folder, const CacheIndex& index) {
     chunks.push_back(std::move(entry));
   }
   json.set("chunks", std::move(chunks));
+  json.set(kIndexCrcKey, static_cast<std::int64_t>(crc_of(json)));
   base::fault_point(base::FaultPoint::kCacheBeforeCommit);
   base::write_whole(index_path(folder), json.dump(1));
 }
@@ -143,6 +154,9 @@ std::optional<CacheIndex> read_cache_index(const std::string& folder) {
     return std::nullopt;  // torn: the caller builds the cache again
   }
   if (integer_under(json, "version") != kIndexVersion) return std::nullopt;
+  const auto crc = integer_under(json, kIndexCrcKey);
+  json.erase(kIndexCrcKey);
+  if (crc != static_cast<std::int64_t>(crc_of(json))) return std::nullopt;
   const auto skipped = integer_under(json, "num_skipped_lines");
   const auto largest = integer_under(json, "largest_id");
   const base::JsonValue* chunks = json.find("chunks");

@@ -62,10 +62,15 @@ struct CacheIndex {
   std::int32_t largest_id = -1;
 };
 
+// How much of a chunk is read to check it: header and document table, which are small, or all of it.
+enum class ChunkCheck { kTable, kWhole };
+
 class TokenChunk {
  public:
-  // Maps the file and checks size, header, document table and CRC; no value when it is not what the index says.
-  static std::optional<TokenChunk> open(const std::string& path, const CacheIndex::Chunk& entry);
+  // Maps the file and checks size, header, document table and, with kWhole, the CRC of the file; no value when it is not what the
+  // index says.
+  static std::optional<TokenChunk> open(const std::string& path, const CacheIndex::Chunk& entry,
+                                        ChunkCheck check = ChunkCheck::kWhole);
 
   std::int64_t num_documents() const { return static_cast<std::int64_t>(documents_.size()); }
   const ChunkDocument& document(std::int64_t index) const { return documents_[static_cast<std::size_t>(index)]; }

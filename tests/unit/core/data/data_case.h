@@ -108,6 +108,30 @@ struct DataCase {
   }
 };
 
+// A data set of documents made by hand, without files and tokenizer; document i is line i + 1.
+inline Dataset dataset_of(const std::vector<Document>& documents) {
+  const testing::TemporaryFolder folder;
+  ChunkBuilder builder;
+  for (std::size_t i = 0; i < documents.size(); ++i) builder.add(documents[i], static_cast<std::uint32_t>(i + 1));
+  CacheIndex::Chunk entry{"chunk", 0, builder.write(folder.file("chunk")), 0};
+  entry.num_bytes = std::filesystem::file_size(folder.file("chunk"));
+  std::vector<TokenChunk> chunks;
+  chunks.push_back(TokenChunk::open(folder.file("chunk"), entry).value());  // stays mapped when the file goes
+  return Dataset({"made.jsonl"}, std::move(chunks), 0);
+}
+
+// A document whose tokens are first, first + 1, ...: `learnt_from` and later are learnt.
+inline Document document_of(DocumentKind kind, std::int32_t first, std::size_t num_tokens,
+                            std::size_t learnt_from = 0) {
+  Document document;
+  document.kind = kind;
+  for (std::size_t i = 0; i < num_tokens; ++i) {
+    document.tokens.push_back(first + static_cast<std::int32_t>(i));
+    document.labels.push_back(i < learnt_from ? kNoTarget : document.tokens.back());
+  }
+  return document;
+}
+
 inline Ids ids_of(std::span<const std::int32_t> ids) { return {ids.begin(), ids.end()}; }
 
 }  // namespace athanor::data
