@@ -92,7 +92,11 @@ class FlagReader {
         }
         break;
       default:
-        if (at_value()) flag.texts.push_back(words_[at_++]);
+        if (at_value()) {
+          flag.texts.push_back(words_[at_++]);
+        } else if (field->support == Support::kRefused) {
+          flag.texts.push_back("true");  // a bare --fsdp asks for it
+        }
     }
     if (!flag.texts.empty() || field->name == "deepspeed") return;
     set_.problems.push_back(

@@ -62,12 +62,21 @@ const char* precision_name(Precision precision) {
   return "";
 }
 
+// Which of the values that speak of precision switched it on.
+std::string precision_origin(const std::string& name, const ValueReader& read) {
+  for (const std::string& deciding : {name + ".enabled", std::string("torch_autocast.enabled"), name}) {
+    if (parse_switch(read.value_of(deciding)) == true) return "auto: " + deciding;
+  }
+  return read.given("mixed_precision") ? "auto: mixed_precision" : "default";
+}
+
 // What follows from several values, or from the run itself.
 void record_consequences(const RunConfig& config, ValueReader& read) {
   if (config.precision.automatic) {
     read.record("precision", "from the hardware at start", "auto: mixed_precision");
   } else {
-    read.record("precision", precision_name(config.precision.compute), "auto: bf16, fp16, mixed_precision");
+    const std::string name = precision_name(config.precision.compute);
+    read.record("precision", name, precision_origin(name, read));
   }
   const BatchConfig& batch = config.batch;
   if (!read.recorded("train_batch_size")) {

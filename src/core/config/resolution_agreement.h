@@ -32,7 +32,8 @@ class Agreement {
     }
     if (!setting.value.has_value()) return ours;
     const T theirs = *setting.value;
-    read_.record(key, text_of(theirs), setting.where);
+    // Where both vocabularies have one name, what was given stays as it is recorded.
+    if (key != argument || !read_.given(argument)) read_.record(key, text_of(theirs), setting.where);
     if (theirs == ours) return ours;
     if (read_.given(argument)) {
       contradict(key, text_of(theirs), setting.where, argument, text_of(ours));
@@ -44,6 +45,7 @@ class Agreement {
 
   // "auto" took what the argument says.
   void fill(const std::string& key, const std::string& value, const std::string& argument) {
+    if (key == argument) return;
     read_.record(key, value, fmt::format("auto: {} ({})", argument, read_.where(argument)));
   }
 

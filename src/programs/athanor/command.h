@@ -38,6 +38,8 @@ int run_tokenize(CommandLine line);
 int run_generate(CommandLine line);
 int run_completion(CommandLine line);
 
+// Flags and run file, resolved; a leading ~ in paths is the person's home.
+config::Resolution resolve_words(const std::vector<std::string>& words);
 // What is wrong with a configuration that is only looked at: model, data and output need not be known yet.
 std::vector<base::Problem> problems_of_settings(const config::Resolution& resolution);
 

@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/nearest.h"
 #include "core/config/argument_fields.h"
+#include "core/config/counterparts.h"
 #include "core/config/deepspeed_fields.h"
 #include "programs/athanor/command.h"
 
@@ -72,6 +74,8 @@ void print_field(const Field& field) {
       break;
   }
   print_line("also", fmt::format("{}", fmt::join(field.aliases, ", ")));
+  print_line(is_training ? "DeepSpeed" : "argument",
+             fmt::format("{}", fmt::join(config::counterparts_of(field.name), ", ")));
   print_line("touches", fmt::format("{}", fmt::join(field.touches, ", ")));
   print_line("source", field.source);
 }
@@ -86,6 +90,37 @@ void print_list() {
   fmt::print("\n~ accepted without effect, x refused when asked for\n");
 }
 
+// "--learning-rate" -> "learning_rate".
+std::string name_of(const std::string& word) {
+  std::string name = word.starts_with("--") ? word.substr(2) : word;
+  if (name.find('.') == std::string::npos) std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+std::vector<const Field*> fields_called(const std::string& name) {
+  std::vector<const Field*> found;
+  for (const auto* fields : {&config::training_fields(), &config::deepspeed_fields()}) {
+    for (const Field& field : *fields) {
+      if (matches(field, name)) found.push_back(&field);
+    }
+  }
+  return found;
+}
+
+base::UserError unknown_name(const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto* fields : {&config::training_fields(), &config::deepspeed_fields()}) {
+    for (const Field& field : *fields) {
+      names.push_back(field.name);
+      if (last_part(field.name) != field.name) names.push_back(last_part(field.name));
+      names.insert(names.end(), field.aliases.begin(), field.aliases.end());
+    }
+  }
+  const std::optional<std::string> nearest = base::nearest_name(name, names);
+  return {fmt::format("nothing is called {}", name), "the command line",
+          nearest.has_value() ? fmt::format("did you mean {}?", *nearest) : "see `athanor explain --list`"};
+}
+
 }  // namespace
 
 int run_explain(CommandLine line) {
@@ -95,23 +130,14 @@ int run_explain(CommandLine line) {
   }
   if (line.words.empty())
     throw base::UserError("explain needs a name", "the command line", "write `athanor explain NAME`, or --list");
-  for (std::string name : line.words) {
-    if (name.rfind("--", 0) == 0) name = name.substr(2);
-    std::vector<std::string> names;
-    int found = 0;
-    for (const auto* fields : {&config::training_fields(), &config::deepspeed_fields()}) {
-      for (const Field& field : *fields) {
-        names.push_back(field.name);
-        if (!matches(field, name)) continue;
-        if (found++ > 0) fmt::print("\n");
-        print_field(field);
-      }
+  bool first = true;
+  for (const std::string& word : line.words) {
+    const std::vector<const Field*> fields = fields_called(name_of(word));
+    if (fields.empty()) throw unknown_name(name_of(word));
+    for (const Field* field : fields) {
+      if (!std::exchange(first, false)) fmt::print("\n");
+      print_field(*field);
     }
-    if (found > 0) continue;
-    const std::optional<std::string> nearest = base::nearest_name(name, names);
-    throw base::UserError(
-        fmt::format("nothing is called {}", name), "the command line",
-        nearest.has_value() ? fmt::format("did you mean {}?", *nearest) : "see `athanor explain --list`");
   }
   return 0;
 }

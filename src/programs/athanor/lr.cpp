@@ -99,7 +99,7 @@ int run_lr(CommandLine line) {
   if (as_csv && as_json) {
     throw base::UserError("--csv and --json ask for two forms of one output", "the command line", "give one of them");
   }
-  const config::Resolution resolution = config::resolve(config::read_arguments(line.words));
+  const config::Resolution resolution = resolve_words(line.words);
   const std::vector<base::Problem> problems = problems_of_settings(resolution);
   if (!problems.empty()) throw base::UserError(problems);
 

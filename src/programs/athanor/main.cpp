@@ -1,9 +1,11 @@
 // athanor: trains, checks, explains, draws, tokenises. Loads no libtorch; what needs tensors becomes athanor-engine.
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <system_error>
 
 #include "core/base/error.h"
 #include "core/base/fault_point.h"
@@ -48,6 +50,10 @@ int run_command(const std::string& name, CommandLine line) {
     }
     return command.run(std::move(line));
   }
+  if (name.ends_with(".yaml") || name.ends_with(".yml")) {
+    throw base::UserError(fmt::format("{} is no command", name), "the command line",
+                          fmt::format("write `athanor train {}`", name));
+  }
   const std::optional<std::string> nearest = base::nearest_name(name, names);
   throw base::UserError(fmt::format("there is no command {}", name), "the command line",
                         nearest.has_value() ? fmt::format("did you mean `athanor {}`?", *nearest)
@@ -55,6 +61,7 @@ int run_command(const std::string& name, CommandLine line) {
 }
 
 int run(const std::vector<std::string>& words) {
+  if (words.size() == 2 && words[0] == "help") return run_command(words[1], CommandLine{{"--help"}});
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
     print_help();
     return 0;
@@ -75,9 +82,15 @@ int main(int argc, char** argv) {
   try {
     const char* faults = std::getenv("ATHANOR_FAULT");
     athanor::base::arm_fault_points(faults == nullptr ? "" : faults);
-    return athanor::command::run({argv + 1, argv + argc});
+    const int exit_code = athanor::command::run({argv + 1, argv + argc});
+    if (std::fflush(stdout) != 0) throw std::system_error(errno, std::generic_category());
+    return exit_code;
   } catch (const athanor::base::Error& error) {
+    std::fflush(stdout);
     fmt::print(stderr, "athanor: {}\n", error.what());
     return static_cast<int>(error.exit_code());
+  } catch (const std::system_error& error) {
+    fmt::print(stderr, "athanor: standard output cannot be written: {}\n", error.code().message());
+    return static_cast<int>(athanor::base::ExitCode::kEnvironment);
   }
 }

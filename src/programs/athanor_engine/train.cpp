@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <thread>
 
 #include "core/config/resolution.h"
+#include "core/config/run_config_json.h"
+#include "core/config/single_process.h"
 #include "engine/trainer/trainer.h"
 #include "programs/athanor_engine/engine_command.h"
 #include "programs/athanor_engine/worker_threads.h"
@@ -31,10 +34,18 @@ trainer::Environment look_around(int num_workers) {
 }  // namespace
 
 int run_train(const std::vector<std::string>& words) {
-  config::Resolution resolution = config::resolve(config::read_arguments(words));
-  if (!resolution.problems.empty()) throw base::UserError(resolution.problems);
+  base::Problems problems;
+  problems.add(config::problems_of_launch([](const char* name) { return std::getenv(name); }));
+  problems.throw_if_any();
+  config::ResolveOptions options;
+  if (const char* home = std::getenv("HOME")) options.home_folder = home;
+  config::Resolution resolution = config::resolve(config::read_arguments(words), options);
+  problems.add(resolution.problems);
+  problems.add(config::problems_of_world_size(resolution));
+  problems.throw_if_any();
   trainer::TrainRequest request;
-  request.resolved = config::resolution_to_json(resolution);
+  request.resolved.set("values", config::resolution_to_json(resolution));
+  request.resolved.set("config", config::run_config_to_json(resolution.config));
   request.config = std::move(resolution.config);
   request.notes = std::move(resolution.notes);
   request.environment = look_around(request.config.data.num_workers);
