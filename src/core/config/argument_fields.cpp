@@ -116,7 +116,7 @@ constexpr std::string_view kLaunchers[] = {"hostfile",        "machine_rank", "m
                                            "num_machines",    "num_nodes"};
 
 constexpr std::string_view kOwn[] = {"add_bos",     "add_eos",        "allow_unknown_keys", "device",
-                                     "num_threads", "skip_bad_lines", "tokens_per_batch"};
+                                     "num_threads", "skip_bad_lines", "text_separator",     "tokens_per_batch"};
 
 std::string source_of(const std::string& name) {
   const auto is_in = [&](std::span<const std::string_view> names) {

@@ -45,6 +45,8 @@ std::vector<Row> data_rows() {
        "Micro-batches by token budget instead of by rows: sequence length and rows follow from it.",
        "max_tokens_per_batch", "per_device_train_batch_size"},
       {"text_column", kText, "text", "", "Key of plain text in a row.", "dataset_text_field,text_column_name", ""},
+      {"text_separator", kText, "", "",
+       "The line between two documents of a .txt file, or blank_line. Default: a file is one document.", "", ""},
       {"chat_template", kText, "", "deepseek-llm|deepseek-coder|deepseek-v2.5|deepseek-v3|deepseek-r1|plain",
        "How messages and instructions become text. Default: by the tokenizer.", "template", ""},
       {"train_on_prompt", kBool, "false", "", "Learn prompts too, not responses only.", "train_on_inputs", ""},

@@ -91,6 +91,7 @@ class SectionReader {
     data.sampling = read_sampling();
     data.tokens_per_batch = read_.optional_integer("tokens_per_batch");
     data.text_column = read_.text("text_column");
+    data.text_separator = read_.text("text_separator");
     data.chat_template = read_.text("chat_template");
     data.train_on_prompt = read_.flag("train_on_prompt");
     data.add_bos = read_.flag("add_bos");
@@ -152,7 +153,9 @@ class SectionReader {
     evaluation.steps = read_.optional_number("eval_steps").value_or(0.0);
     if (evaluation.steps == 0.0) {
       evaluation.steps = logging.steps;
-      read_.record("eval_steps", format_number(logging.steps), "auto: logging_steps");
+      if (evaluation.strategy == Interval::kSteps) {
+        read_.record("eval_steps", format_number(logging.steps), "auto: logging_steps");
+      }
     }
     evaluation.delay = read_.number("eval_delay");
     evaluation.on_start = read_.flag("eval_on_start");

@@ -34,9 +34,9 @@ enum class PackingMode { kOff, kOn };
 struct DataConfig {
   std::vector<std::string> train_files;  // globs not yet expanded
   std::vector<std::string> validation_files;
-  std::string format;         // "" (by content), text, instruction, tokens, messages, indexed
   std::string chat_template;  // by name; "" chooses by format and tokenizer
   std::string text_column = "text";
+  std::string text_separator;  // the line between documents of a .txt file, or "blank_line"; "": a file is one document
   std::optional<std::int64_t> max_length;  // tokens of one row (model_max_length / cutoff_len)
   PackingMode packing = PackingMode::kOff;
   SamplingStrategy sampling = SamplingStrategy::kRandom;

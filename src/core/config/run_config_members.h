@@ -24,14 +24,14 @@ void visit(Visitor& visitor, ModelSource& section) {
 
 template <typename Visitor>
 void visit(Visitor& visitor, DataConfig& section) {
-  auto& [train_files, validation_files, format, chat_template, text_column, max_length, packing, sampling,
+  auto& [train_files, validation_files, chat_template, text_column, text_separator, max_length, packing, sampling,
          tokens_per_batch, max_train_samples, max_eval_samples, data_seed, drop_last, skip_bad_lines, train_on_prompt,
          add_bos, add_eos, cache_dir, num_workers] = section;
   visitor.members(
-      names("train_files", "validation_files", "format", "chat_template", "text_column", "max_length", "packing",
-            "sampling", "tokens_per_batch", "max_train_samples", "max_eval_samples", "data_seed", "drop_last",
-            "skip_bad_lines", "train_on_prompt", "add_bos", "add_eos", "cache_dir", "num_workers"),
-      train_files, validation_files, format, chat_template, text_column, max_length, packing, sampling,
+      names("train_files", "validation_files", "chat_template", "text_column", "text_separator", "max_length",
+            "packing", "sampling", "tokens_per_batch", "max_train_samples", "max_eval_samples", "data_seed",
+            "drop_last", "skip_bad_lines", "train_on_prompt", "add_bos", "add_eos", "cache_dir", "num_workers"),
+      train_files, validation_files, chat_template, text_column, text_separator, max_length, packing, sampling,
       tokens_per_batch, max_train_samples, max_eval_samples, data_seed, drop_last, skip_bad_lines, train_on_prompt,
       add_bos, add_eos, cache_dir, num_workers);
 }

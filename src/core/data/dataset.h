@@ -68,15 +68,17 @@ struct DatasetProgress {
   std::uint64_t bytes_total = 0;
 };
 
-// Tokenises what the cache does not hold yet (in parallel through `parallel_for`), commits it whole, and opens it. `progress` may be
-// called from several threads at once; `keep_going` is asked between chunks and may end the work (an interruption).
-// Fails: UserError (no file, a bad line with file:line, ids outside the vocabulary), EnvironmentError (disk full).
-// Returns no value when `keep_going` said no; nothing half done is left to be used.
+// `progress` may be called from several threads at once; `keep_going` is asked between chunks and may end the work (an interruption).
+// Each may be empty.
 struct DatasetCallbacks {
   base::ParallelFor parallel_for = base::serial_for;
   std::function<void(const DatasetProgress&)> progress;
   std::function<bool()> keep_going;
+  std::function<void(const std::string&)> notice;  // a word on what a person may wonder about; on the calling thread
 };
+// Tokenises what the cache does not hold yet (in parallel through `parallel_for`), commits it whole, and opens it.
+// Fails: UserError (no file, a bad line with file:line, ids outside the vocabulary), EnvironmentError (disk full).
+// Returns no value when `keep_going` said no; nothing half done is left to be used.
 std::optional<Dataset> open_dataset(const DatasetRequest& request, const DatasetCallbacks& callbacks);
 
 }  // namespace athanor::data

@@ -20,8 +20,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // Raised when the meaning of a cached token changes.
-constexpr std::uint64_t kRulesVersion = 1;
-constexpr std::size_t kMostBadLinesShown = 20;
+constexpr std::uint64_t kRulesVersion = 2;
+constexpr std::size_t kMostBadLinesShown = kMostBadLinesKept;
+// Up to this size a cache is read whole when it is opened, to check it (some 0.1 s); beyond, its tables are.
+constexpr std::uint64_t kMostBytesReadToCheck = 256 << 20;
 // Another builder may take a torn folder away between building and opening.
 constexpr int kMostBuilds = 2;
 
@@ -29,6 +31,7 @@ RowRules make_rules(const DatasetRequest& request) {
   const config::DataConfig& config = *request.config;
   RowRules rules;
   rules.text_column = config.text_column;
+  rules.text_separator = config.text_separator;
   if (!config.chat_template.empty()) rules.chat_template = chat_template_by_name(config.chat_template);
   rules.learnt = config.train_on_prompt ? LearntPart::kEverything : LearntPart::kResponses;
   rules.bos = config.add_bos ? EdgeToken::kOnce : EdgeToken::kNone;
@@ -61,6 +64,7 @@ std::string cache_key(const DatasetRequest& request, const RowRules& rules, cons
   hash.add(request.tokenizer != nullptr ? std::string_view(request.tokenizer->fingerprint())
                                         : std::string_view("none"));
   hash.add(rules.text_column);
+  hash.add(rules.text_separator);
   hash.add(rules.chat_template.has_value() ? static_cast<std::uint64_t>(*rules.chat_template) + 1 : 0);
   hash.add(static_cast<std::uint64_t>(rules.learnt));
   hash.add(static_cast<std::uint64_t>(rules.bos));
@@ -82,10 +86,13 @@ std::optional<Dataset> open_cached(const std::string& folder, const std::vector<
                                    const base::ParallelFor& parallel_for) {
   const std::optional<CacheIndex> index = read_cache_index(folder);
   if (!index.has_value()) return std::nullopt;
+  std::uint64_t num_bytes = 0;
+  for (const CacheIndex::Chunk& entry : index->chunks) num_bytes += entry.num_bytes;
+  const ChunkCheck check = num_bytes <= kMostBytesReadToCheck ? ChunkCheck::kWhole : ChunkCheck::kTable;
   std::vector<std::optional<TokenChunk>> opened(index->chunks.size());
   parallel_for(opened.size(), [&](std::size_t i) {
     const CacheIndex::Chunk& entry = index->chunks[i];
-    if (entry.file < files.size()) opened[i] = TokenChunk::open(folder + "/" + entry.name, entry);
+    if (entry.file < files.size()) opened[i] = TokenChunk::open(folder + "/" + entry.name, entry, check);
   });
   std::vector<TokenChunk> chunks;
   for (std::optional<TokenChunk>& chunk : opened) {
@@ -99,7 +106,11 @@ class CacheBuilder {
  public:
   CacheBuilder(const DatasetRequest& request, const RowRules& rules, const std::vector<SourceFile>& files,
                const DatasetCallbacks& callbacks)
-      : request_(request), rules_(rules), files_(files), callbacks_(callbacks), ranges_(split_sources(files)) {}
+      : request_(request),
+        rules_(rules),
+        files_(files),
+        callbacks_(callbacks),
+        ranges_(split_sources(files, rules.text_separator)) {}
 
   // False when keep_going said no.
   bool build(const std::string& folder) {
@@ -118,6 +129,7 @@ class CacheBuilder {
   struct RangeResult {
     CacheIndex::Chunk chunk;
     std::vector<BadLine> bad_lines;
+    std::int64_t num_bad_lines = 0;
     std::int64_t num_documents = 0;
     std::int32_t largest_id = -1;
   };
@@ -150,6 +162,7 @@ class CacheBuilder {
     result.chunk.crc32c = done.chunk.write(folder + "/" + result.chunk.name);
     result.chunk.num_bytes = fs::file_size(folder + "/" + result.chunk.name);
     result.bad_lines = std::move(done.bad_lines);
+    result.num_bad_lines = done.num_bad_lines;
     result.num_documents = done.chunk.num_documents();
     result.largest_id = done.chunk.largest_id();
     const std::uint64_t bytes_done = bytes_done_.fetch_add(range.end - range.begin) + range.end - range.begin;
@@ -166,8 +179,8 @@ class CacheBuilder {
       index.chunks.push_back(result.chunk);
       index.largest_id = std::max(index.largest_id, result.largest_id);
       num_documents += result.num_documents;
+      index.num_skipped_lines += result.num_bad_lines;
       for (const BadLine& bad : result.bad_lines) {
-        ++index.num_skipped_lines;
         if (request_.config->skip_bad_lines || problems.list().size() >= kMostBadLinesShown) continue;
         problems.add(bad.what, fmt::format("{}:{}", files_[result.chunk.file].path, bad.line),
                      "mend the line, or leave such lines out with --skip_bad_lines true");
@@ -222,6 +235,9 @@ std::optional<Dataset> open_dataset(const DatasetRequest& request, const Dataset
   const std::string folder = request.cache_folder + "/" + key;
   base::make_folders(request.cache_folder);
   std::optional<Dataset> dataset = open_cached(folder, files, callbacks.parallel_for);
+  if (!dataset.has_value() && fs::exists(folder) && callbacks.notice) {
+    callbacks.notice(fmt::format("the token cache {} is torn: the data is tokenised again", folder));
+  }
   for (int builds = 0; !dataset.has_value() && builds < kMostBuilds; ++builds) {
     remove_abandoned_builds(request.cache_folder);
     if (!CacheBuilder(request, rules, files, callbacks).build(folder)) return std::nullopt;

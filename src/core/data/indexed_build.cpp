@@ -25,7 +25,7 @@ class Build {
       : request_(request),
         callbacks_(callbacks),
         files_(open_sources(request.patterns, "FILE")),
-        ranges_(split_sources(files_)) {
+        ranges_(split_sources(files_, request.rules.text_separator)) {
     for (const SourceRange& range : ranges_) progress_.bytes_total += range.end - range.begin;
   }
 
@@ -83,6 +83,7 @@ class Build {
 
   void put_out(const TokenizedRange& result, const SourceFile& file, formats::IndexedTokensWriter& writer) {
     for (const BadLine& bad : result.bad_lines) note_bad_line(file, bad.line, bad.what);
+    num_bad_lines_ += result.num_bad_lines - static_cast<std::int64_t>(result.bad_lines.size());
     for (const ChunkDocument& document : result.chunk.documents()) {
       const auto labels = result.chunk.labels(document);
       const bool has_unlearnt = std::ranges::count(labels, kNoTarget) > 0;

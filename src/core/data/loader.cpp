@@ -58,32 +58,42 @@ Loader::Loader(const Dataset& dataset, const RowSet& rows, const LoaderOptions& 
 }
 
 Loader::EpochOrder Loader::make_order(std::int64_t epoch) const {
+  return options_.tokens_per_batch > 0 ? make_budget_order(epoch) : make_row_order(epoch);
+}
+
+// The micro-batches are put together once, so that every epoch has as many; only their order changes.
+Loader::EpochOrder Loader::make_budget_order(std::int64_t epoch) const {
+  const bool in_order = options_.sampling == config::SamplingStrategy::kSequential;
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(rows_->size()));
+  std::iota(rows.begin(), rows.end(), 0);
+  if (!in_order) {
+    rows = random_order(rows_->size(), options_.seed, -1);
+    std::stable_sort(rows.begin(), rows.end(),
+                     [&](std::int64_t a, std::int64_t b) { return rows_->row_tokens(a) > rows_->row_tokens(b); });
+  }
+  const std::vector<std::int64_t> first = cut_by_budget(*rows_, rows, options_.tokens_per_batch);
+  const auto num_batches = static_cast<std::int64_t>(first.size()) - 1;
+  std::vector<std::int64_t> batches(static_cast<std::size_t>(num_batches));
+  std::iota(batches.begin(), batches.end(), 0);
+  if (!in_order) {
+    batches = random_order(num_batches, options_.seed, epoch);
+    // Micro-batch 0 has the longest rows: it comes first, so that memory is highest at the start.
+    std::iter_swap(batches.begin(), std::find(batches.begin(), batches.end(), 0));
+  }
   EpochOrder order;
   order.epoch = epoch;
-  const auto length = [this](std::int64_t row) { return rows_->row_tokens(row); };
-  if (options_.tokens_per_batch > 0) {
-    // The micro-batches are put together once, so that every epoch has as many; only their order changes.
-    std::vector<std::int64_t> rows(static_cast<std::size_t>(rows_->size()));
-    std::iota(rows.begin(), rows.end(), 0);
-    if (options_.sampling != config::SamplingStrategy::kSequential) {
-      rows = random_order(rows_->size(), options_.seed, -1);
-      std::stable_sort(rows.begin(), rows.end(), [&](std::int64_t a, std::int64_t b) { return length(a) > length(b); });
-    }
-    const std::vector<std::int64_t> first = cut_by_budget(*rows_, rows, options_.tokens_per_batch);
-    const auto num_batches = static_cast<std::int64_t>(first.size()) - 1;
-    std::vector<std::int64_t> batches(static_cast<std::size_t>(num_batches));
-    std::iota(batches.begin(), batches.end(), 0);
-    if (options_.sampling != config::SamplingStrategy::kSequential) {
-      batches = random_order(num_batches, options_.seed, epoch);
-    }
-    order.first = {0};
-    for (const std::int64_t batch : batches) {
-      const auto at = static_cast<std::size_t>(batch);
-      order.rows.insert(order.rows.end(), rows.begin() + first[at], rows.begin() + first[at + 1]);
-      order.first.push_back(static_cast<std::int64_t>(order.rows.size()));
-    }
-    return order;
+  order.first = {0};
+  for (const std::int64_t batch : batches) {
+    const auto at = static_cast<std::size_t>(batch);
+    order.rows.insert(order.rows.end(), rows.begin() + first[at], rows.begin() + first[at + 1]);
+    order.first.push_back(static_cast<std::int64_t>(order.rows.size()));
   }
+  return order;
+}
+
+Loader::EpochOrder Loader::make_row_order(std::int64_t epoch) const {
+  EpochOrder order;
+  order.epoch = epoch;
   switch (options_.sampling) {
     case config::SamplingStrategy::kSequential:
       order.rows.resize(static_cast<std::size_t>(rows_->size()));
@@ -93,8 +103,9 @@ Loader::EpochOrder Loader::make_order(std::int64_t epoch) const {
       order.rows = random_order(rows_->size(), options_.seed, epoch);
       break;
     case config::SamplingStrategy::kGroupByLength:
-      order.rows = length_grouped_order(rows_->size(), options_.micro_batch_size * options_.world_size, length,
-                                        options_.seed, epoch);
+      order.rows = length_grouped_order(
+          rows_->size(), options_.micro_batch_size * options_.world_size,
+          [this](std::int64_t row) { return rows_->row_tokens(row); }, options_.seed, epoch);
       break;
   }
   order.first = cut_by_rows(rows_->size(), options_.micro_batch_size, options_.drop_last);

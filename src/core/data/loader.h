@@ -49,6 +49,8 @@ class Loader {
   };
   std::shared_ptr<const EpochOrder> order_of(std::int64_t epoch) const;
   EpochOrder make_order(std::int64_t epoch) const;
+  EpochOrder make_budget_order(std::int64_t epoch) const;
+  EpochOrder make_row_order(std::int64_t epoch) const;
 
   const Dataset* dataset_;
   const RowSet* rows_;

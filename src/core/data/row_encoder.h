@@ -22,6 +22,7 @@ enum class EdgeToken { kNone, kOnce };
 
 struct RowRules {
   std::string text_column = "text";
+  std::string text_separator;                 // between the documents of a text file (text_documents.h)
   std::optional<ChatTemplate> chat_template;  // empty: by tokenizer and kind of row
   LearntPart learnt = LearntPart::kResponses;
   EdgeToken bos = EdgeToken::kOnce;

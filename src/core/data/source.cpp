@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/data/text_documents.h"
 
 namespace athanor::data {
 
@@ -84,17 +85,20 @@ std::vector<SourceFile> open_sources(const std::vector<std::string>& patterns, c
   return files;
 }
 
-std::vector<SourceRange> split_sources(const std::vector<SourceFile>& files) {
+std::vector<SourceRange> split_sources(const std::vector<SourceFile>& files, std::string_view text_separator) {
   std::vector<SourceRange> ranges;
   for (std::size_t file = 0; file < files.size(); ++file) {
     const std::string_view text = files[file].bytes.text();
-    if (files[file].kind != SourceKind::kJsonLines) {
+    const bool is_text = files[file].kind == SourceKind::kText && !text_separator.empty();
+    if (files[file].kind != SourceKind::kJsonLines && !is_text) {
       ranges.push_back({file, 0, text.size()});
       continue;
     }
     for (std::size_t begin = 0; begin < text.size();) {
       std::size_t end = std::min(text.size(), begin + kRangeBytes);
-      if (end < text.size()) {
+      if (is_text) {
+        end = next_document_border(text, end, text_separator);
+      } else if (end < text.size()) {
         const std::size_t newline = text.find('\n', end);
         end = newline == std::string_view::npos ? text.size() : newline + 1;
       }

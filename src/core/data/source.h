@@ -24,13 +24,14 @@ struct SourceFile {
 // Fails: UserError for every pattern that matches nothing, every file whose ending is not known, every empty file.
 std::vector<SourceFile> open_sources(const std::vector<std::string>& patterns, const std::string& option_name);
 
-// A byte range of one file that begins and ends at line borders; whole files for kinds that are not split.
+// A byte range of one file that begins and ends at line borders, of text files at the borders of documents; whole files for kinds that
+// are not split.
 struct SourceRange {
   std::size_t file = 0;
   std::size_t begin = 0;
   std::size_t end = 0;
 };
-std::vector<SourceRange> split_sources(const std::vector<SourceFile>& files);
+std::vector<SourceRange> split_sources(const std::vector<SourceFile>& files, std::string_view text_separator);
 
 // Changes when a file's content does: its size, time of change, and samples of its bytes.
 std::string source_fingerprint(const SourceFile& file);

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "core/base/error.h"
+#include "core/data/text_documents.h"
 #include "core/formats/indexed_tokens.h"
 
 namespace athanor::data {
@@ -32,10 +32,10 @@ void keep(const Encode& encode, std::uint32_t line, TokenizedRange& result) {
     if (encoded.ok()) {
       result.chunk.add(encoded.value(), line);
     } else {
-      result.bad_lines.push_back({line, encoded.error()});
+      result.add_bad_line(line, encoded.error());
     }
   } catch (const base::UserError& error) {
-    result.bad_lines.push_back({line, parse_problem(error, kRowName)});
+    result.add_bad_line(line, parse_problem(error, kRowName));
   }
 }
 
@@ -58,35 +58,40 @@ void tokenize_array(const SourceFile& file, RowEncoder& encoder, TokenizedRange&
   }
 }
 
-void tokenize_text(const SourceFile& file, RowEncoder& encoder, TokenizedRange& result) {
-  keep(
-      [&] {
-        Encoded encoded = encoder.encode_text(file.bytes.text());
-        if (!encoded.ok()) return encoded;
-        Document document = std::move(encoded).value();
-        document.kind = DocumentKind::kFile;
-        return Encoded(std::move(document));
-      },
-      1, result);
+void tokenize_text(std::string_view text, std::uint32_t first_line, const std::string& separator, RowEncoder& encoder,
+                   TokenizedRange& result) {
+  for_each_document(text, separator, first_line, [&](std::string_view part, std::uint32_t line) {
+    keep(
+        [&] {
+          Encoded encoded = encoder.encode_text(part);
+          if (!encoded.ok()) return encoded;
+          Document document = std::move(encoded).value();
+          document.kind = separator.empty() ? DocumentKind::kFile : DocumentKind::kText;
+          return Encoded(std::move(document));
+        },
+        line, result);
+  });
 }
 
+// Line n is document n: these files have no lines.
 void tokenize_indexed(const SourceFile& file, const RowRules& rules, TokenizedRange& result) {
-  const formats::IndexedTokens tokens =
-      formats::IndexedTokens::open(std::filesystem::path(file.path).replace_extension().string());
-  for (std::int64_t i = 0; i < tokens.num_sequences(); ++i) {
+  const formats::IndexedTokens indexed = formats::IndexedTokens::open(formats::indexed_tokens_prefix(file.path));
+  for (std::int64_t i = 0; i < indexed.num_documents(); ++i) {
     Document document;
-    document.kind = DocumentKind::kText;
-    document.tokens = tokens.sequence(i);
+    const auto [first, last] = indexed.document_sequences(i);
+    for (std::int64_t sequence = first; sequence < last; ++sequence) {
+      const std::vector<std::int32_t> ids = indexed.sequence(sequence);
+      document.tokens.insert(document.tokens.end(), ids.begin(), ids.end());
+    }
     document.labels = document.tokens;
-    const auto outside = std::find_if(document.tokens.begin(), document.tokens.end(), [&](std::int32_t id) {
-      return id < 0 || (rules.vocab_size > 0 && id >= rules.vocab_size);
-    });
+    const auto outside = std::find_if(document.tokens.begin(), document.tokens.end(),
+                                      [&](std::int32_t id) { return rules.vocab_size > 0 && id >= rules.vocab_size; });
     const auto line = static_cast<std::uint32_t>(i + 1);
     if (outside == document.tokens.end()) {
       result.chunk.add(document, line);
     } else {
-      result.bad_lines.push_back({line, fmt::format("sequence {} holds the id {}, the model's vocab_size is {}", i,
-                                                    *outside, rules.vocab_size)});
+      result.add_bad_line(
+          line, fmt::format("the document holds the id {}, the model's vocab_size is {}", *outside, rules.vocab_size));
     }
   }
 }
@@ -97,15 +102,16 @@ TokenizedRange tokenize_range(const SourceFile& file, const SourceRange& range, 
                               const formats::Tokenizer* tokenizer, const RowRules& rules) {
   TokenizedRange result;
   RowEncoder encoder(tokenizer, rules);
+  const std::string_view text = file.bytes.text().substr(range.begin, range.end - range.begin);
   switch (file.kind) {
     case SourceKind::kJsonLines:
-      tokenize_lines(file.bytes.text().substr(range.begin, range.end - range.begin), first_line, encoder, result);
+      tokenize_lines(text, first_line, encoder, result);
       break;
     case SourceKind::kJsonArray:
       tokenize_array(file, encoder, result);
       break;
     case SourceKind::kText:
-      tokenize_text(file, encoder, result);
+      tokenize_text(text, first_line, rules.text_separator, encoder, result);
       break;
     case SourceKind::kIndexed:
       tokenize_indexed(file, rules, result);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/data/row_encoder.h"
@@ -16,9 +17,16 @@ struct BadLine {
   std::string what;
 };
 
+inline constexpr std::size_t kMostBadLinesKept = 20;
+
 struct TokenizedRange {
   ChunkBuilder chunk;
-  std::vector<BadLine> bad_lines;
+  std::vector<BadLine> bad_lines;  // the first kMostBadLinesKept
+  std::int64_t num_bad_lines = 0;
+
+  void add_bad_line(std::uint32_t line, std::string what) {
+    if (num_bad_lines++ < static_cast<std::int64_t>(kMostBadLinesKept)) bad_lines.push_back({line, std::move(what)});
+  }
 };
 
 // `first_line` is the 1-based line that the range begins with.

@@ -63,7 +63,8 @@ data::Dataset open_files(const PartRequest& part, const config::RunConfig& confi
   std::optional<data::Dataset> dataset =
       data::open_dataset(request, {.parallel_for = parallel_for,
                                    .progress = [&](const data::DatasetProgress& done) { progress.show(done); },
-                                   .keep_going = [] { return !interrupt_requested(); }});
+                                   .keep_going = [] { return !interrupt_requested(); },
+                                   .notice = [&](const std::string& text) { console.line(text); }});
   if (!dataset) throw Interrupted("reading the data");
   return std::move(*dataset);
 }

@@ -18,7 +18,7 @@ RunConfig unusual() {
   config.model = {"m", "c", {{"hidden_size", "64"}, {"vocab_size", "9"}}, "t", true};
   config.data.train_files = {"a", "b*"};
   config.data.validation_files = {"v"};
-  config.data.format = "text";
+  config.data.text_separator = "blank_line";
   config.data.chat_template = "deepseek-v3";
   config.data.text_column = "content";
   config.data.max_length = 77;
