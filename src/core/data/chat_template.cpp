@@ -18,12 +18,15 @@ constexpr std::string_view kAssistantMarker =
     "<\xef\xbd\x9c"
     "Assistant\xef\xbd\x9c>";
 constexpr std::string_view kCoderEndMarker = "<|EOT|>";
+// In the chat template of deepseek-coder-instruct, and in DeepSeek-Coder's fine-tuning script: they differ in spelling.
 constexpr std::string_view kCoderSystem =
+    "You are an AI programming assistant, utilizing the Deepseek Coder model, developed by Deepseek Company, and you "
+    "only answer questions related to computer science. For politically sensitive questions, security and privacy "
+    "issues, and other non-computer science questions, you will refuse to answer\n";
+constexpr std::string_view kCoderInstructionSystem =
     "You are an AI programming assistant, utilizing the DeepSeek Coder model, developed by DeepSeek Company, and you "
-    "only "
-    "answer questions related to computer science. For politically sensitive questions, security and privacy issues, "
-    "and "
-    "other non-computer science questions, you will refuse to answer.\n";
+    "only answer questions related to computer science. For politically sensitive questions, security and privacy "
+    "issues, and other non-computer science questions, you will refuse to answer.\n";
 
 // What stands around the content of each role. The learnt span of a response is its opening `learnt_prefix`, content and end.
 struct Wording {
@@ -109,6 +112,10 @@ std::vector<std::string> missing_markers(ChatTemplate chat_template, const forma
   }
   if (chat_template == ChatTemplate::kDeepSeekCoder) need(kCoderEndMarker);
   return missing;
+}
+
+std::string_view instruction_system_text(ChatTemplate chat_template) {
+  return chat_template == ChatTemplate::kDeepSeekCoder ? kCoderInstructionSystem : std::string_view();
 }
 
 RenderedChat render_chat(ChatTemplate chat_template, const std::vector<Message>& messages, std::string_view end_of_text,

@@ -28,6 +28,9 @@ ChatTemplate chat_template_for(const formats::Tokenizer& tokenizer, ChatRows row
 // The marker tokens that a template needs and a tokenizer lacks; empty when it fits.
 std::vector<std::string> missing_markers(ChatTemplate chat_template, const formats::Tokenizer& tokenizer);
 
+// The system text that stands before an instruction row; empty: none.
+std::string_view instruction_system_text(ChatTemplate chat_template);
+
 struct Message {
   std::string role;  // system, user, assistant
   std::string content;

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Raised when the meaning of a cached token changes.
-constexpr std::uint64_t kRulesVersion = 2;
+constexpr std::uint64_t kRulesVersion = 3;
 constexpr std::size_t kMostBadLinesShown = kMostBadLinesKept;
 // Up to this size a cache is read whole when it is opened, to check it (some 0.1 s); beyond, its tables are.
 constexpr std::uint64_t kMostBytesReadToCheck = 256 << 20;

@@ -166,7 +166,12 @@ Encoded RowEncoder::encode_instruction(const JsonValue& row) {
   if (present(row, "output") == nullptr) return Failure{std::string("a row with instruction needs output")};
   std::string question = strip(instruction.value());
   if (!input.value().empty()) question += "\n" + input.value();
-  return encode_chat({{"user", question}, {"assistant", output.value()}}, ChatRows::kInstruction);
+  std::vector<Message> messages = {{"user", question}, {"assistant", output.value()}};
+  if (tokenizer_ != nullptr) {
+    const std::string_view system = instruction_system_text(template_for(ChatRows::kInstruction));
+    if (!system.empty()) messages.insert(messages.begin(), {"system", std::string(system)});
+  }
+  return encode_chat(messages, ChatRows::kInstruction);
 }
 
 ChatTemplate RowEncoder::template_for(ChatRows rows) {

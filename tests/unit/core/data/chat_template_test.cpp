@@ -30,11 +30,9 @@ std::vector<std::string> learnt(const RenderedChat& chat) {
 }
 
 constexpr const char* kCoderSystem =
-    "You are an AI programming assistant, utilizing the DeepSeek Coder model, developed by DeepSeek Company, and you "
-    "only answer "
-    "questions related to computer science. For politically sensitive questions, security and privacy issues, and "
-    "other "
-    "non-computer science questions, you will refuse to answer.\n";
+    "You are an AI programming assistant, utilizing the Deepseek Coder model, developed by Deepseek Company, and you "
+    "only answer questions related to computer science. For politically sensitive questions, security and privacy "
+    "issues, and other non-computer science questions, you will refuse to answer\n";
 
 TEST(RenderChat, DeepSeekLlmWritesRolesAsWords) {
   const RenderedChat chat = render(ChatTemplate::kDeepSeekLlm, kTwoTurns);

@@ -293,8 +293,12 @@ TEST(EncodeInstruction, TokensAreThoseOfTheWholeTextAndTheOutputIsLearnt) {
   const formats::Tokenizer tokenizer = deepseek_like_without({kUserText, kAssistantText});
   const Document document = encode(tokenizer, R"({"instruction": " sort the list \n", "output": "sorted x"})");
   const std::string text = tokenizer.decode(document.tokens);
-  EXPECT_TRUE(text.ends_with("### Instruction:\nsort the list\n### Response:\nsorted x\n<|EOT|>")) << text;
-  EXPECT_TRUE(text.starts_with(kBosText + "You are an AI programming assistant")) << text;
+  // The spelling of the published fine-tuning script, which is not that of the chat template.
+  EXPECT_EQ(text, kBosText +
+                      "You are an AI programming assistant, utilizing the DeepSeek Coder model, developed by DeepSeek "
+                      "Company, and you only answer questions related to computer science. For politically sensitive "
+                      "questions, security and privacy issues, and other non-computer science questions, you will "
+                      "refuse to answer.\n### Instruction:\nsort the list\n### Response:\nsorted x\n<|EOT|>");
   EXPECT_EQ(learnt_text(tokenizer, document.labels), "sorted x\n<|EOT|>");
   Ids expected = {kBos};
   const Ids rest = tokenizer.encode(text.substr(kBosText.size()));
