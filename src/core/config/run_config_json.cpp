@@ -61,7 +61,7 @@ class Writer {
     ATHANOR_CHECK(false, "an enumeration without a name");
   }
   template <typename T>
-    requires requires(Writer& writer, T& section) { detail::visit(writer, section); }
+  requires requires(Writer& writer, T& section) { detail::visit(writer, section); }
   static JsonValue to_json(T& section) {
     Writer writer;
     detail::visit(writer, section);

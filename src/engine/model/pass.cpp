@@ -20,6 +20,16 @@ at::Tensor to_device(std::span<const std::int32_t> values, at::Device device) {
       .to(device);
 }
 
+// Note [Round sizes]
+// oneDNN compiles and keeps a kernel for every shape it meets. Micro-batches of whole sequences have a new number of tokens each time,
+// which would cost a compilation a step and memory for each. So the number is rounded up: the rest are sequences of their own without
+// a target, whose gradients are exactly zero.
+std::int64_t round_num_tokens(std::int64_t num_tokens) {
+  constexpr std::int64_t kSmall = 256;
+  const std::int64_t multiple = num_tokens <= kSmall ? 16 : num_tokens <= 4 * kSmall ? 64 : 128;
+  return (num_tokens + multiple - 1) / multiple * multiple;
+}
+
 std::int64_t longest_sequence(std::span<const std::int32_t> starts) {
   std::int64_t longest = 0;
   for (std::size_t i = 1; i < starts.size(); ++i) longest = std::max<std::int64_t>(longest, starts[i] - starts[i - 1]);
@@ -49,18 +59,31 @@ const ops::RopeTable& Model::Pass::rope_table(std::int64_t num_positions) {
 }
 
 Model::Pass::Input Model::Pass::prepare(std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions,
-                                        std::span<const std::int32_t> sequence_starts, std::int64_t longest) {
+                                        std::vector<std::int32_t> sequence_starts, std::int64_t longest) {
   Input input;
   input.tokens_T = to_device(tokens, options_.device);
+  input.sequence_starts = std::move(sequence_starts);
   input.shape.num_tokens = static_cast<std::int64_t>(tokens.size());
-  input.shape.sequence_starts = sequence_starts;
+  input.shape.sequence_starts = input.sequence_starts;
   input.shape.positions_T = to_device(positions, options_.device);
   input.shape.rope = rope_table(longest);
   return input;
 }
 
 Model::Pass::Input Model::Pass::prepare(const data::MicroBatch& batch) {
-  return prepare(batch.tokens, batch.positions, batch.sequence_starts, longest_sequence(batch.sequence_starts));
+  const std::int64_t longest = longest_sequence(batch.sequence_starts);
+  const auto filled = static_cast<std::size_t>(round_num_tokens(static_cast<std::int64_t>(batch.tokens.size())));
+  std::vector<std::int32_t> tokens = batch.tokens;
+  std::vector<std::int32_t> positions = batch.positions;
+  std::vector<std::int32_t> starts = batch.sequence_starts;
+  tokens.resize(filled, 0);
+  // No filling sequence is longer than the longest real one, so that the rotary table stays as it is.
+  while (positions.size() < filled) {
+    const std::size_t length = std::min(filled - positions.size(), static_cast<std::size_t>(longest));
+    for (std::size_t i = 0; i < length; ++i) positions.push_back(static_cast<std::int32_t>(i));
+    starts.push_back(static_cast<std::int32_t>(positions.size()));
+  }
+  return prepare(tokens, positions, std::move(starts), longest);
 }
 
 LayerActivations Model::Pass::activations(std::int64_t layer, std::int64_t num_tokens, Keep keep) {

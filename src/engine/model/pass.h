@@ -31,13 +31,14 @@ class Model::Pass {
   enum class Keep { kNothing, kInputs, kEverything };
   using AttendOfLayer = std::function<Attend(std::int64_t layer)>;
 
-  // A micro-batch on the device.
+  // A micro-batch on the device. Sequences without a target fill it up to a round number of tokens, see Note [Round sizes].
   struct Input {
     at::Tensor tokens_T;
-    SequenceShape shape;
+    std::vector<std::int32_t> sequence_starts;
+    SequenceShape shape;  // looks at sequence_starts
   };
   Input prepare(std::span<const std::int32_t> tokens, std::span<const std::int32_t> positions,
-                std::span<const std::int32_t> sequence_starts, std::int64_t longest);
+                std::vector<std::int32_t> sequence_starts, std::int64_t longest);
   Input prepare(const data::MicroBatch& batch);
   const ops::RopeTable& rope_table(std::int64_t num_positions);
   LayerActivations activations(std::int64_t layer, std::int64_t num_tokens, Keep keep);

@@ -77,7 +77,8 @@ at::Tensor Model::Pass::logits(const data::MicroBatch& batch, UnitStore& store) 
   const Input input = prepare(batch);
   run_forward(input, store, Keep::kNothing, std::nullopt);
   const HeadWeights head = acquire_head(store);
-  at::Tensor logits = at::matmul(work_.normed_TH, head.projection_VH.t());
+  const at::Tensor hidden = work_.normed_TH.narrow(0, 0, static_cast<std::int64_t>(batch.tokens.size()));
+  at::Tensor logits = at::matmul(hidden, head.projection_VH.t());
   release_head(store);
   return logits;
 }

@@ -13,7 +13,6 @@
 #include "core/formats/stream_decoder.h"
 #include "engine/checkpoint/loader.h"
 #include "engine/model/kv_cache.h"
-#include "engine/model/kv_cache.h"
 #include "engine/model/model.h"
 #include "engine/shard/flat_store.h"
 #include "engine/trainer/device.h"

@@ -159,7 +159,9 @@ void RunLoop::evaluate_now() {
   progress_.pause_ended(base::Clock::now() - begin);
 
   const config::CheckpointConfig& config = parts_.config.checkpoint;
-  if (config.metric_for_best.empty() && !config.load_best_at_end) return;
+  const bool wanted =
+      !config.metric_for_best.empty() || config.load_best_at_end || config.strategy == config::Interval::kBest;
+  if (!wanted) return;
   const std::string metric = best_metric_name(config);
   for (const auto& [name, value] : *metrics) {
     if (name != metric ||

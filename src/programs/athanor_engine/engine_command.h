@@ -10,5 +10,7 @@ namespace athanor::engine_program {
 int run_train(const std::vector<std::string>& words);
 int run_generate(const std::vector<std::string>& words);
 void print_version();
+// Says so and gives the exit code.
+int report_out_of_memory();
 
 }  // namespace athanor::engine_program

@@ -1,7 +1,10 @@
 // athanor-engine: the worker. `athanor train` and `athanor generate` become it by exec; launchers may start it themselves.
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <new>
+#include <string_view>
 
 #include "core/base/error.h"
 #include "core/base/fault_point.h"
@@ -42,6 +45,14 @@ int run(const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+int report_out_of_memory() {
+  fmt::print(stderr,
+             "athanor: there is not enough memory\n  do: lower per_device_train_batch_size or model_max_length, or set "
+             "gradient_checkpointing true\n");
+  return static_cast<int>(base::ExitCode::kEnvironment);
+}
+
 }  // namespace athanor::engine_program
 
 int main(int argc, char** argv) {
@@ -52,9 +63,11 @@ int main(int argc, char** argv) {
   } catch (const athanor::base::Error& error) {
     fmt::print(stderr, "athanor: {}\n", error.what());
     return static_cast<int>(error.exit_code());
+  } catch (const c10::Error& error) {
+    // What libtorch says of a broken invariant is a bug of ours and ends loudly; memory is the machine's.
+    if (std::string_view(error.what_without_backtrace()).find("allocate memory") == std::string_view::npos) throw;
+    return athanor::engine_program::report_out_of_memory();
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr,
-               "athanor: there is not enough memory\n  do: lower per_device_train_batch_size or model_max_length\n");
-    return static_cast<int>(athanor::base::ExitCode::kEnvironment);
+    return athanor::engine_program::report_out_of_memory();
   }
 }
