@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(Variants, Resume,
                                                    {"--optim", "lion", "--learning_rate", "1e-3", "--eval_strategy",
                                                     "steps", "--eval_steps", "3", "--neftune_noise_alpha", "5"},
                                                    {3, 4, 9}}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
   words.insert(words.end(), more.begin(), more.end());

@@ -29,7 +29,8 @@ class TinyRun {
   std::string path(const std::string& name) const { return folder_.file(name); }
 
   // The worker's command line: ten steps over two epochs of six, the last of an epoch with one micro-batch instead of two.
-  // `more` is flag, value, flag, value, ...; what it names replaces what stands here.
+  // `more` is flag, value, flag, value, ...; what it names replaces what stands here, and an empty
+  // value leaves the flag out.
   std::vector<std::string> command(const std::string& output, const std::vector<std::string>& more = {}) const {
     std::map<std::string, std::string> flags = {{"--config_name", path("config.json")},
                                                 {"--tokenizer_name", "bytes"},
@@ -50,7 +51,9 @@ class TinyRun {
                                                 {"--disable_tqdm", "true"}};
     for (std::size_t i = 0; i + 1 < more.size(); i += 2) flags[more[i]] = more[i + 1];
     std::vector<std::string> words = {std::string(ATHANOR_BIN_DIR) + "/athanor-engine", "train"};
-    for (const auto& [flag, value] : flags) words.insert(words.end(), {flag, value});
+    for (const auto& [flag, value] : flags) {
+      if (!value.empty()) words.insert(words.end(), {flag, value});
+    }
     return words;
   }
 

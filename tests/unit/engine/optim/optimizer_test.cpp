@@ -131,7 +131,7 @@ std::vector<std::string> case_names() {
   return names;
 }
 INSTANTIATE_TEST_SUITE_P(Cases, OptimizerParity, ::testing::ValuesIn(case_names()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& test) { return test.param; });
 
 std::vector<OptimizerConfig> one_of_each() {
   std::vector<OptimizerConfig> configs;
