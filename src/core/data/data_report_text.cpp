@@ -12,7 +12,7 @@ namespace athanor::data {
 namespace {
 
 constexpr int kColumns = 80;
-constexpr int kLabelColumns = 18;
+constexpr int kLabelColumns = 19;
 constexpr const char* kExampleIndent = "  | ";
 
 std::string grouped(std::int64_t number) {
@@ -104,6 +104,7 @@ class ExampleLines {
 
   void end_line() {
     begin_line();
+    if (lines_.ends_with(' ')) lines_.erase(lines_.find_last_not_of(' ') + 1);
     if (in_colour_) lines_ += kColourEnd;
     column_ = 0;
   }
@@ -129,7 +130,7 @@ std::string cut_text(const DataReport& report) {
 
 std::string without_target_text(const DataReport& report) {
   if (report.num_without_target == 0) return "none";
-  return fmt::format("{} left out, {} of them because the cut took it; the first:",
+  return fmt::format("{} left out, {} because the cut took it; first:",
                      counted(report.num_without_target, "document"), grouped(report.num_cut_before_target));
 }
 
