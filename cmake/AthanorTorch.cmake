@@ -36,20 +36,3 @@ endforeach()
 list(JOIN torch_rpath ":" torch_rpath)
 target_link_options(athanor_torch INTERFACE -Wl,-rpath,${torch_rpath} -Wl,-rpath-link,${torch_rpath}
                     -Wl,--allow-shlib-undefined -Wl,--disable-new-dtags)
-
-# One precompiled header for everything that sees tensors.
-function(athanor_torch_precompiled_header target)
-  if(NOT TARGET athanor_torch_pch)
-    file(WRITE ${CMAKE_BINARY_DIR}/athanor_torch_pch.cpp "")
-    add_library(athanor_torch_pch STATIC ${CMAKE_BINARY_DIR}/athanor_torch_pch.cpp)
-    target_link_libraries(athanor_torch_pch PRIVATE athanor_torch athanor_options)
-    target_precompile_headers(athanor_torch_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/torch_pch.h)
-  endif()
-  target_precompile_headers(${target} REUSE_FROM athanor_torch_pch)
-  # The header is usable only where the code model is the same, so programs are compiled as the libraries are (-fPIC, not -fPIE).
-  get_target_property(type ${target} TYPE)
-  if(type STREQUAL "EXECUTABLE")
-    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-    target_compile_options(${target} PRIVATE -fPIC)
-  endif()
-endfunction()

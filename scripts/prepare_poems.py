@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes Chinese poems of Debian's fortunes-zh as training data: FOLDER/train.jsonl and FOLDER/validation.jsonl.
+"""Writes Chinese poems of Debian's fortunes-zh as training data: FOLDER/train.jsonl, FOLDER/validation.jsonl, and a tokenizer
+for them: FOLDER/tokenizer.json, a byte-level BPE in which every character of the poems is one token.
 
     scripts/prepare_poems.py --output runs/poems
 
@@ -26,6 +27,7 @@ NOT_VERSE = re.compile(r"[A-Za-z0-9《》\[\]的]|[\u2500-\u25ff\ue000-\uf8ff]")
 OTHER_TITLE = re.compile(r"\s*[/-]\s*.*")  # "title / another title"
 LONGEST_CLAUSE = 11
 SHARE_FOR_VALIDATION = 50  # one of so many
+SPECIAL = ("<\uff5cbegin\u2581of\u2581sentence\uff5c>", "<\uff5cend\u2581of\u2581sentence\uff5c>")  # DeepSeek's
 
 
 class Failure(Exception):
@@ -97,6 +99,42 @@ def write_rows(path, poems):
     os.replace(partial, path)
 
 
+def byte_alphabet():
+    """The visible character that stands for each byte in byte-level BPE."""
+    visible = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in visible]
+    return {byte: chr(byte) for byte in visible} | {byte: chr(256 + place) for place, byte in enumerate(others)}
+
+
+def write_tokenizer(folder, poems):
+    """Merges make each character of the poems from its bytes; other characters stay bytes."""
+    alphabet = byte_alphabet()
+    characters = sorted({character for poem in poems for line in (poem[0], poem[1], *poem[2]) for character in line if ord(character) > 127})
+    spelt = [[alphabet[byte] for byte in character.encode()] for character in characters]
+    tokens, merges = [*SPECIAL, *(alphabet[byte] for byte in range(256))], []
+    # Two bytes first, then the third: a byte pair begins no character but its own.
+    for length in range(2, 5):
+        for left, right in dict.fromkeys(("".join(units[:length - 1]), units[length - 1]) for units in spelt if len(units) >= length):
+            tokens.append(left + right)
+            merges.append([left, right])
+    special = [{"id": place, "content": content, "special": True, "single_word": False, "lstrip": False, "rstrip": False,
+                "normalized": False} for place, content in enumerate(SPECIAL)]
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    write_json(os.path.join(folder, "tokenizer.json"),
+               {"version": "1.0", "added_tokens": special, "normalizer": None, "pre_tokenizer": byte_level, "decoder": byte_level,
+                "post_processor": None, "model": {"type": "BPE", "vocab": {token: number for number, token in enumerate(tokens)}, "merges": merges}})
+    write_json(os.path.join(folder, "tokenizer_config.json"),
+               {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": SPECIAL[0], "eos_token": SPECIAL[1], "pad_token": SPECIAL[1],
+                "add_bos_token": True, "add_eos_token": False, "clean_up_tokenization_spaces": False})
+    return len(tokens)
+
+
+def write_json(path, value):
+    with open(path + ".partial", "w", encoding="utf-8") as file:
+        json.dump(value, file, ensure_ascii=False, indent=1)
+    os.replace(path + ".partial", path)
+
+
 def is_up_to_date(outputs, inputs):
     if not all(map(os.path.isfile, outputs)):
         return False
@@ -112,7 +150,8 @@ def prepare(output, folder):
             "  (scripts/install-dependencies, or apt-get install fortunes-zh), or name the folder with --fortunes"
         )
     train, validation = os.path.join(output, "train.jsonl"), os.path.join(output, "validation.jsonl")
-    if is_up_to_date([train, validation], inputs + [os.path.abspath(__file__)]):
+    tokenizer = os.path.join(output, "tokenizer.json")
+    if is_up_to_date([train, validation, tokenizer], inputs + [os.path.abspath(__file__)]):
         return f"{output} is up to date"
     poems = list(read_poems(folder))
     held_out = [poem for poem in poems if is_for_validation(poem[0], poem[1])]
@@ -120,10 +159,11 @@ def prepare(output, folder):
     if not learnt or not held_out:
         raise Failure(f"{folder} holds too few poems: {len(poems)}")
     os.makedirs(output, exist_ok=True)
+    vocabulary = write_tokenizer(output, poems)
     write_rows(validation, held_out)
     write_rows(train, learnt)
     size = os.path.getsize(train) / 1e6
-    return f"{output}: {len(learnt)} poems to train on ({size:.2f} MB), {len(held_out)} for validation"
+    return f"{output}: {len(learnt)} poems to train on ({size:.2f} MB), {len(held_out)} for validation, {vocabulary} tokens"
 
 
 def main():

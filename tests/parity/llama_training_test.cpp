@@ -1,6 +1,8 @@
-// Eight steps of the llama and llama-tied cases with ragged targets against transformers (tests/parity/llama/generate.py).
+// Logits, and eight steps with ragged targets, of every architecture and rotary kind against transformers
+// (tests/parity/llama/generate.py).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/formats/safetensors.h"
@@ -49,7 +51,28 @@ std::vector<TrajectoryStep> run(Trajectory& trajectory, const std::string& name,
 }
 
 class LlamaTraining : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Cases, LlamaTraining, ::testing::Values("llama", "llama-tied"));
+INSTANTIATE_TEST_SUITE_P(Cases, LlamaTraining,
+                         ::testing::Values("llama", "llama-tied", "qwen2", "qwen2-tied", "llama-dynamic", "llama-yarn",
+                                           "llama-llama3"),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST_P(LlamaTraining, LogitsAreThoseOfTheReference) {
+  const formats::SafetensorsFile tokens(case_folder(GetParam()) + "/tokens.safetensors");
+  const formats::SafetensorsFile file(case_folder(GetParam()) + "/logits.safetensors");
+  const std::span<const std::byte> bytes = file.bytes(*file.find("logits"));
+  const Rows row = {rows_of_step(tokens, "input_ids", 0)[0]};
+  const at::Tensor logits = Trajectory(setup(GetParam(), 1)).logits(make_micro_batch(row, row)).contiguous();
+  ASSERT_EQ(logits.nbytes(), bytes.size());
+  for (std::int64_t i = 0; i < logits.numel(); ++i) {
+    float want;
+    std::memcpy(&want, bytes.data() + 4 * i, 4);
+    ASSERT_NEAR(logits.data_ptr<float>()[i], want, 2e-5) << i;
+  }
+}
 
 TEST_P(LlamaTraining, FollowsTheReferenceForBothAccumulations) {
   const base::JsonValue expected = base::parse_json_file(case_folder(GetParam()) + "/expected.json");

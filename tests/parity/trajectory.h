@@ -75,6 +75,8 @@ class Trajectory {
     return step;
   }
 
+  at::Tensor logits(const data::MicroBatch& batch) { return model_.logits(batch, store_); }
+
   // Name to (norm, sum) of the fp32 weights.
   std::map<std::string, std::pair<double, double>> final_norms_and_sums() const {
     std::map<std::string, std::pair<double, double>> result;

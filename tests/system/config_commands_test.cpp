@@ -104,7 +104,7 @@ TEST_F(ConfigCommands, DeepSeekCodersFineTuningCommandIsTakenAsItIs) {
   EXPECT_EQ(shown(table, "optimizer.params.lr").second, "auto: learning_rate (flag --learning_rate)");
   EXPECT_EQ(shown(table, "eval_strategy").second, "flag --evaluation_strategy");
   EXPECT_EQ(shown(table, "zero_optimization.stage").first, "3");
-  EXPECT_THAT(shown(table, "zero_optimization.stage").second, HasSubstr("coder_zero3.json:22:18"));
+  EXPECT_THAT(shown(table, "zero_optimization.stage").second, HasSubstr("coder_zero3.json:23:18"));
   EXPECT_THAT(table.find("notes")->dump(), HasSubstr("lr_scheduler_type cosine"));
   EXPECT_THAT(output_of(std::string("config check ") + kCoderFlags), HasSubstr("the configuration is in order"));
 }

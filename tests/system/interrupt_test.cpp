@@ -81,7 +81,8 @@ TEST(Interrupt, ASecondSigintEndsAtOnce) {
   program.send_signal(SIGINT);
   program.send_signal(SIGCONT);
   EXPECT_EQ(program.finish().exit_code, 130);
-  EXPECT_EQ(run.checkpoints("out"), std::vector<std::string>{"checkpoint-2.tmp-athanor"});
+  ASSERT_EQ(run.checkpoints("out").size(), 1u);
+  EXPECT_THAT(run.checkpoints("out")[0], ::testing::EndsWith(".tmp-athanor"));
 }
 
 TEST(Interrupt, BeforeTheFirstStepThereIsNothingToSave) {

@@ -15,23 +15,25 @@ using testing::TinyRun;
 struct Variant {
   const char* name;
   std::vector<std::string> arguments;
-  std::vector<int> steps;  // to resume after: in the warm-up, within and at the end of an epoch, at the last but one
 };
 
 void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
 
+const Variant kVariants[] = {
+    {"fp32", {}},
+    {"packed_bf16", {"--packing", "true", "--bf16", "true"}},
+    {"fp16_grouped", {"--fp16", "true", "--train_sampling_strategy", "group_by_length"}},
+    {"evaluated_lion",
+     {"--optim", "lion", "--learning_rate", "1e-3", "--eval_strategy", "steps", "--eval_steps", "3",
+      "--neftune_noise_alpha", "5"}},
+    {"plateau_token_budget",
+     {"--eval_strategy", "steps", "--eval_steps", "2", "--lr_scheduler_type", "reduce_lr_on_plateau",
+      "--lr_scheduler_kwargs", R"({"patience": 0, "threshold": 0.5, "factor": 0.5})", "--tokens_per_batch", "128",
+      "--gradient_checkpointing", "true"}},
+};
+
 class Resume : public ::testing::TestWithParam<Variant> {};
-INSTANTIATE_TEST_SUITE_P(Variants, Resume,
-                         ::testing::Values(Variant{"fp32", {}, {1, 2, 3, 4, 5, 6, 7, 8, 9}},
-                                           Variant{
-                                               "packed_bf16", {"--packing", "true", "--bf16", "true"}, {1, 2, 7, 9}},
-                                           Variant{"fp16_grouped",
-                                                   {"--fp16", "true", "--train_sampling_strategy", "group_by_length"},
-                                                   {2, 5, 6, 9}},
-                                           Variant{"evaluated_lion",
-                                                   {"--optim", "lion", "--learning_rate", "1e-3", "--eval_strategy",
-                                                    "steps", "--eval_steps", "3", "--neftune_noise_alpha", "5"},
-                                                   {3, 4, 9}}),
+INSTANTIATE_TEST_SUITE_P(Variants, Resume, ::testing::ValuesIn(kVariants),
                          [](const auto& test) { return test.param.name; });
 
 std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
@@ -42,12 +44,13 @@ std::vector<std::string> with(std::vector<std::string> words, const std::vector<
 TEST_P(Resume, GivesTheBitsOfAnUnbrokenRun) {
   const TinyRun run;
   std::vector<std::string> arguments = GetParam().arguments;
-  if (GetParam().name == std::string("evaluated_lion"))
-    arguments = with(arguments, {"--validation_file", run.path("validation.jsonl")});
+  const bool evaluates = std::find(arguments.begin(), arguments.end(), "--eval_strategy") != arguments.end();
+  if (evaluates) arguments = with(arguments, {"--validation_file", run.path("validation.jsonl")});
   const ProgramOutcome whole = run.train("whole", with(arguments, {"--save_strategy", "steps", "--save_steps", "1"}));
   ASSERT_EQ(whole.exit_code, 0) << whole.out << whole.err;
   ASSERT_EQ(run.checkpoints("whole").size(), 10u);
-  for (const int step : GetParam().steps) {
+  // In the warm-up, within and at the end of an epoch, before and after an evaluation.
+  for (int step = 1; step < 10; ++step) {
     const std::string output = "resumed" + std::to_string(step);
     const ProgramOutcome resumed = run.train(
         output, with(arguments, {"--resume_from_checkpoint", run.path("whole/checkpoint-" + std::to_string(step))}));
@@ -56,6 +59,23 @@ TEST_P(Resume, GivesTheBitsOfAnUnbrokenRun) {
     ASSERT_TRUE(run.weights(output) == run.weights("whole")) << "resumed after step " << step;
     ASSERT_EQ(run.history(output), run.history("whole")) << "resumed after step " << step;
   }
+}
+
+TEST(Schedule, FollowsTheEvaluationWhereAskedTo) {
+  const TinyRun run;
+  const ProgramOutcome outcome = run.train(
+      "out", {"--eval_strategy", "steps", "--eval_steps", "2", "--validation_file", run.path("validation.jsonl"),
+              "--lr_scheduler_type", "reduce_lr_on_plateau", "--lr_scheduler_kwargs",
+              R"({"patience": 0, "threshold": 0.5, "factor": 0.5})", "--logging_steps", "1"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("step 4: reduce_lr_on_plateau sets the learning rate from 0.01 to 0.005"));
+  std::vector<double> rates;
+  const base::JsonValue state = base::parse_json_file(run.path("out/trainer_state.json"));
+  for (const base::JsonValue& entry : state.find("log_history")->items()) {
+    if (entry.find("learning_rate") != nullptr) rates.push_back(entry.find("learning_rate")->as_double());
+  }
+  // The first evaluation is the best so far; each later one halves.
+  EXPECT_EQ(rates, (std::vector<double>{0.01, 0.01, 0.01, 0.01, 0.005, 0.005, 0.0025, 0.0025, 0.00125, 0.00125}));
 }
 
 TEST(SameSeed, GivesTheSameBitsTwiceAndAnotherSeedDoesNot) {

@@ -56,6 +56,22 @@ TEST(SaveTotalLimit, KeepsTheNewestAndTheBest) {
   EXPECT_FALSE(run.weights("best") == run.weights("best/checkpoint-10"));
 }
 
+TEST(SavedModel, OfATiedModelHasOneTensorAndARecord) {
+  const TinyRun run;
+  base::JsonValue config = base::parse_json_file(run.path("config.json"));
+  config.set("tie_word_embeddings", true);
+  base::write_scratch(run.path("tied.json"), config.dump());
+  const ProgramOutcome outcome = run.train("out", {"--config_name", run.path("tied.json"), "--warmup_steps", "0"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const formats::SafetensorsFile file(run.path("out/model.safetensors"));
+  EXPECT_NE(file.find("model.embed_tokens.weight"), nullptr);
+  EXPECT_EQ(file.find("lm_head.weight"), nullptr);
+  EXPECT_TRUE(base::parse_json_file(run.path("out/config.json")).find("tie_word_embeddings")->as_bool());
+  const ProgramOutcome again =
+      run.train("again", {"--config_name", "", "--model_name_or_path", run.path("out"), "--max_steps", "3"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+}
+
 TEST(Evaluation, IsTheTokenMeanWhateverTheBatchSize) {
   const TinyRun run;
   std::vector<double> losses;

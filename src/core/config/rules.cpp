@@ -154,6 +154,15 @@ void packing_needs_no_grouping(const RunConfig& config, Problems& problems) {
                       "keep packing, or group_by_length with padding"});
 }
 
+void metric_schedules_need_evaluation(const RunConfig& config, Problems& problems) {
+  const ScheduleConfig& schedule = config.schedule;
+  const bool follows_metric = schedule.type == "reduce_lr_on_plateau" || schedule.type == "greedy";
+  if (!follows_metric || config.evaluation.strategy != Interval::kNo) return;
+  problems.push_back(
+      {fmt::format("C016: lr_scheduler_type {} follows the evaluation, and there is none", schedule.type),
+       "lr_scheduler_type", "set eval_strategy and a validation_file"});
+}
+
 }  // namespace
 
 const std::vector<Rule>& rules() {
@@ -173,6 +182,7 @@ const std::vector<Rule>& rules() {
       {"C013", "metric_for_best_model is something that evaluation computes", best_metric_is_known},
       {"C014", "a run that is to be resumed writes whole checkpoints", model_only_checkpoints_end_a_run},
       {"C015", "packing and grouping by length exclude each other", packing_needs_no_grouping},
+      {"C016", "a learning rate that follows the evaluation has one", metric_schedules_need_evaluation},
   };
   return all;
 }

@@ -130,8 +130,8 @@ std::string cut_text(const DataReport& report) {
 
 std::string without_target_text(const DataReport& report) {
   if (report.num_without_target == 0) return "none";
-  return fmt::format("{} left out, {} because the cut took it; first:",
-                     counted(report.num_without_target, "document"), grouped(report.num_cut_before_target));
+  return fmt::format("{} left out, {} because the cut took it; first:", counted(report.num_without_target, "document"),
+                     grouped(report.num_cut_before_target));
 }
 
 }  // namespace

@@ -74,7 +74,8 @@ struct DatasetCallbacks {
   base::ParallelFor parallel_for = base::serial_for;
   std::function<void(const DatasetProgress&)> progress = {};
   std::function<bool()> keep_going = {};
-  std::function<void(const std::string&)> notice = {};  // a word on what a person may wonder about; on the calling thread
+  std::function<void(const std::string&)> notice =
+      {};  // a word on what a person may wonder about; on the calling thread
 };
 // Tokenises what the cache does not hold yet (in parallel through `parallel_for`), commits it whole, and opens it.
 // Fails: UserError (no file, a bad line with file:line, ids outside the vocabulary), EnvironmentError (disk full).

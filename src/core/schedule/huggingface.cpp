@@ -8,6 +8,7 @@
 
 #include "core/base/nearest.h"
 #include "core/schedule/families.h"
+#include "core/schedule/metric_schedule.h"
 #include "core/schedule/options.h"
 
 namespace athanor::schedule {
@@ -172,13 +173,6 @@ const std::map<std::string, Maker>& makers() {
   return table;
 }
 
-std::vector<std::string> notes_for(const std::string& type) {
-  if (type == "cosine" || type == "cosine_with_min_lr") {
-    return {fmt::format("{} rises again after the last planned step, as transformers' does", type)};
-  }
-  return {};
-}
-
 }  // namespace
 
 const std::vector<std::string>& huggingface_schedule_names() {
@@ -191,16 +185,21 @@ const std::vector<std::string>& huggingface_schedule_names() {
                                                  "inverse_sqrt",
                                                  "cosine_with_min_lr",
                                                  "cosine_warmup_with_min_lr",
-                                                 "warmup_stable_decay"};
+                                                 "warmup_stable_decay",
+                                                 "reduce_lr_on_plateau",
+                                                 "greedy"};
   return names;
 }
 
 LearningRateSchedule make_huggingface_schedule(const config::ScheduleConfig& config, double base_learning_rate,
                                                std::int64_t total_steps) {
-  if (config.type == "reduce_lr_on_plateau" || config.type == "greedy") {
-    throw base::UserError(fmt::format("{} follows a metric and not the step, which is not supported", config.type),
-                          "lr_scheduler_type",
-                          "use a schedule of the step, e.g. cosine or warmup_stable_decay (athanor lr draws them)");
+  if (follows_metric(config)) {
+    MetricSchedule(config, base_learning_rate);  // refuses wrong options
+    return {[base_learning_rate](std::int64_t) {
+              return StepRates{base_learning_rate, std::nullopt, std::nullopt};
+            },
+            0,
+            {fmt::format("{} begins here and changes after evaluations; it has no warm-up", config.type)}};
   }
   const auto found = makers().find(config.type);
   if (found == makers().end()) {
@@ -222,7 +221,8 @@ LearningRateSchedule make_huggingface_schedule(const config::ScheduleConfig& con
   return {[factor, base_learning_rate](std::int64_t update) {
             return StepRates{base_learning_rate * factor(static_cast<double>(update)), std::nullopt, std::nullopt};
           },
-          config.type == "constant" ? 0 : warmup, notes_for(config.type)};
+          config.type == "constant" ? 0 : warmup,
+          {}};
 }
 
 }  // namespace athanor::schedule

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "engine/model/round_size.h"
 #include "engine/ops/embedding.h"
 #include "engine/ops/rms_norm.h"
 
@@ -18,16 +19,6 @@ at::Tensor to_device(std::span<const std::int32_t> values, at::Device device) {
                        at::TensorOptions(at::kInt))
       .clone()
       .to(device);
-}
-
-// Note [Round sizes]
-// oneDNN compiles and keeps a kernel for every shape it meets. Micro-batches of whole sequences have a new number of tokens each time,
-// which would cost a compilation a step and memory for each. So the number is rounded up: the rest are sequences of their own without
-// a target, whose gradients are exactly zero.
-std::int64_t round_num_tokens(std::int64_t num_tokens) {
-  constexpr std::int64_t kSmall = 256;
-  const std::int64_t multiple = num_tokens <= kSmall ? 16 : num_tokens <= 4 * kSmall ? 64 : 128;
-  return (num_tokens + multiple - 1) / multiple * multiple;
 }
 
 std::int64_t longest_sequence(std::span<const std::int32_t> starts) {
@@ -72,7 +63,7 @@ Model::Pass::Input Model::Pass::prepare(std::span<const std::int32_t> tokens, st
 
 Model::Pass::Input Model::Pass::prepare(const data::MicroBatch& batch) {
   const std::int64_t longest = longest_sequence(batch.sequence_starts);
-  const auto filled = static_cast<std::size_t>(round_num_tokens(static_cast<std::int64_t>(batch.tokens.size())));
+  const auto filled = static_cast<std::size_t>(round_size(static_cast<std::int64_t>(batch.tokens.size())));
   std::vector<std::int32_t> tokens = batch.tokens;
   std::vector<std::int32_t> positions = batch.positions;
   std::vector<std::int32_t> starts = batch.sequence_starts;

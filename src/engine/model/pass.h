@@ -53,13 +53,13 @@ class Model::Pass {
   void run_backward(const Input& input, UnitStore& store, GradientMode mode);
   void skip_gradients(UnitStore& store, GradientMode mode);
 
-  // Rows that have a target, and their targets.
+  // Rows that have a target, and their targets, which kNoTarget fills up to a round number F, see Note [Round sizes].
   struct TargetRows {
     at::Tensor rows_R;     // int64
-    at::Tensor targets_R;  // int32
+    at::Tensor targets_F;  // int32
   };
   TargetRows target_rows(const data::MicroBatch& batch) const;
-  at::Tensor gather_rows(const TargetRows& rows);
+  at::Tensor gather_rows(const TargetRows& rows);  // [F, H]; the rows that fill up are zero
   at::Tensor logits_work(std::int64_t num_rows);
   // Head parameters: the norm, and the output projection (the embedding when tied).
   struct HeadWeights {

@@ -1,11 +1,12 @@
 // The head: final hidden states to loss, gradients or logits. Logits of a whole micro-batch exist only when they are asked for.
-#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/index_select.h>
-#include <ATen/ops/matmul.h>
 
 #include "engine/model/pass.h"
+#include "engine/model/round_size.h"
 #include "engine/ops/cross_entropy.h"
+#include "engine/ops/linear.h"
 #include "engine/ops/rms_norm.h"
 
 namespace athanor::model {
@@ -21,14 +22,19 @@ Model::Pass::TargetRows Model::Pass::target_rows(const data::MicroBatch& batch) 
     targets.push_back(batch.targets[i]);
   }
   const auto count = static_cast<std::int64_t>(rows.size());
+  const std::int64_t filled = round_size(count);
+  targets.resize(static_cast<std::size_t>(filled), data::kNoTarget);
   return {at::from_blob(rows.data(), {count}, at::TensorOptions(at::kLong)).clone().to(options_.device),
-          at::from_blob(targets.data(), {count}, at::TensorOptions(at::kInt)).clone().to(options_.device)};
+          at::from_blob(targets.data(), {filled}, at::TensorOptions(at::kInt)).clone().to(options_.device)};
 }
 
 at::Tensor Model::Pass::gather_rows(const TargetRows& rows) {
-  at::Tensor hidden = gathered_.shaped({rows.rows_R.size(0), config_.hidden_size}, tensor_options_);
-  at::index_select_out(hidden, work_.normed_TH, 0, rows.rows_R);
-  return hidden;
+  const std::int64_t count = rows.rows_R.size(0), filled = rows.targets_F.size(0);
+  const at::Tensor hidden_FH = gathered_.shaped({filled, config_.hidden_size}, tensor_options_);
+  at::Tensor hidden_RH = hidden_FH.narrow(0, 0, count);
+  at::index_select_out(hidden_RH, work_.normed_TH, 0, rows.rows_R);
+  hidden_FH.narrow(0, count, filled - count).zero_();
+  return hidden_FH;
 }
 
 at::Tensor Model::Pass::logits_work(std::int64_t num_rows) {
@@ -48,10 +54,10 @@ double Model::Pass::run_head(const data::MicroBatch& batch, UnitStore& store, do
   wanted.weight_mode = mode;
   wanted.loss_weight = loss_weight;
   const double loss =
-      ops::linear_cross_entropy(hidden, head.projection_VH, rows.targets_R, logits_work(rows.rows_R.size(0)), wanted);
+      ops::linear_cross_entropy(hidden, head.projection_VH, rows.targets_F, logits_work(hidden.size(0)), wanted);
   // Tokens without a target get no gradient from the loss, only from later tokens that look at them.
   work_.normed_TH.zero_();
-  work_.normed_TH.index_copy_(0, rows.rows_R, hidden);
+  work_.normed_TH.index_copy_(0, rows.rows_R, hidden.narrow(0, 0, rows.rows_R.size(0)));
   gradient_TH_ = gradient_buffer_.shaped({final_x_TH_.size(0), config_.hidden_size}, tensor_options_);
   gradient_TH_.zero_();
   ops::rms_norm_backward(work_.normed_TH, final_x_TH_, final_rstd_T_, head.norm_H, gradient_TH_, mode, gradients[0]);
@@ -68,7 +74,7 @@ LossSum Model::Pass::evaluate(const data::MicroBatch& batch, UnitStore& store) {
   const at::Tensor hidden = gather_rows(rows);
   const HeadWeights head = acquire_head(store);
   const double loss =
-      ops::linear_cross_entropy(hidden, head.projection_VH, rows.targets_R, logits_work(rows.rows_R.size(0)));
+      ops::linear_cross_entropy(hidden, head.projection_VH, rows.targets_F, logits_work(hidden.size(0)));
   release_head(store);
   return {loss, batch.num_targets};
 }
@@ -78,7 +84,8 @@ at::Tensor Model::Pass::logits(const data::MicroBatch& batch, UnitStore& store) 
   run_forward(input, store, Keep::kNothing, std::nullopt);
   const HeadWeights head = acquire_head(store);
   const at::Tensor hidden = work_.normed_TH.narrow(0, 0, static_cast<std::int64_t>(batch.tokens.size()));
-  at::Tensor logits = at::matmul(hidden, head.projection_VH.t());
+  at::Tensor logits = at::empty({hidden.size(0), config_.vocab_size}, tensor_options_);
+  ops::linear_forward(hidden, head.projection_VH, {}, logits);
   release_head(store);
   return logits;
 }

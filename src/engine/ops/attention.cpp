@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "engine/ops/attention_blocked.h"
 #include "engine/ops/attention_varlen.h"
+#include "engine/ops/product_type.h"
 
 namespace athanor::ops {
 namespace {
@@ -89,6 +90,10 @@ void attention_forward(const at::Tensor& qkv_TQ, std::span<const std::int32_t> s
     detail::attention_forward_blocked(qkv_TQ, sequence_starts, shape, out_TA, logsumexp_NT);
   } else if (qkv_TQ.is_cuda() && qkv_TQ.scalar_type() != at::kFloat) {
     detail::attention_forward_varlen(qkv_TQ, sequence_starts, shape, out_TA, logsumexp_NT);
+  } else if (wants_wide_products(qkv_TQ)) {
+    const at::Tensor wide_TA = at::empty(out_TA.sizes(), out_TA.options().dtype(at::kFloat));
+    attention_forward(qkv_TQ.to(at::kFloat), sequence_starts, shape, wide_TA, logsumexp_NT);
+    out_TA.copy_(wide_TA);
   } else {
     detail::attention_forward_aten(qkv_TQ, sequence_starts, shape, out_TA, logsumexp_NT);
   }
@@ -103,6 +108,11 @@ void attention_backward(const at::Tensor& out_gradient_TA, const at::Tensor& qkv
   } else if (qkv_TQ.is_cuda() && qkv_TQ.scalar_type() != at::kFloat) {
     detail::attention_backward_varlen(out_gradient_TA, qkv_TQ, out_TA, logsumexp_NT, sequence_starts, shape,
                                       qkv_gradient_TQ);
+  } else if (wants_wide_products(qkv_TQ)) {
+    const at::Tensor wide_TQ = at::empty(qkv_TQ.sizes(), qkv_TQ.options().dtype(at::kFloat));
+    attention_backward(out_gradient_TA.to(at::kFloat), qkv_TQ.to(at::kFloat), out_TA.to(at::kFloat), logsumexp_NT,
+                       sequence_starts, shape, wide_TQ);
+    qkv_gradient_TQ.copy_(wide_TQ);
   } else {
     detail::attention_backward_aten(out_gradient_TA, qkv_TQ, out_TA, logsumexp_NT, sequence_starts, shape,
                                     qkv_gradient_TQ);

@@ -8,7 +8,8 @@
 //          sequence_starts as in data/micro_batch.h.
 // Types:   the compute type; scores, softmax and sums in fp32.
 // Kernels: fp32 and bf16 on a CPU with a block matrix multiply (block_matmul.h): our blocked kernel. Else ATen's fused kernels,
-//          one call for each run of sequences of equal length (CPU, fp32 on CUDA) or one for all (16-bit on CUDA).
+//          one call for each run of sequences of equal length (CPU, fp32 on CUDA) or one for all (16-bit on CUDA). 16-bit types
+//          that the processor does not multiply are widened first (product_type.h).
 // Threads: one (sequence, head) at a time each; bits do not depend on their number.
 #pragma once
 

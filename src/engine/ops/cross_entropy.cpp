@@ -23,6 +23,7 @@ namespace {
 // Large enough that the weight gradient, which every part reads and writes once, costs little beside the products.
 constexpr std::int64_t kLogitsBytes = std::int64_t{32} << 20;
 constexpr std::int64_t kMinimumRows = 128;
+constexpr std::int64_t kRowMultiple = 16;
 
 template <typename T>
 ATHANOR_VECTOR_CLONES float maximum_of(const T* logits_V, std::int64_t n) {
@@ -52,6 +53,10 @@ ATHANOR_VECTOR_CLONES void softmax_gradient(T* logits_V, float logsumexp, float 
 
 template <typename T>
 float cross_entropy_row(T* logits_V, std::int32_t target, float weight, std::int64_t vocabulary) {
+  if (target < 0) {
+    std::fill(logits_V, logits_V + vocabulary, T(0.0F));
+    return 0.0F;
+  }
   const float maximum = maximum_of(logits_V, vocabulary);
   const float logsumexp = maximum + std::log(sum_of_exponentials(logits_V, maximum, vocabulary));
   const float target_logit = lanes::to_float(logits_V[target]);
@@ -81,7 +86,9 @@ std::int64_t rows_at_a_time_of(const at::Tensor& hidden_RH, const at::Tensor& we
 std::int64_t loss_rows_at_a_time(std::int64_t num_rows, std::int64_t vocabulary, std::int64_t element_bytes) {
   const std::int64_t most = std::max(kMinimumRows, kLogitsBytes / (vocabulary * element_bytes));
   const std::int64_t parts = std::max<std::int64_t>(1, (num_rows + most - 1) / most);
-  return std::max<std::int64_t>(1, (num_rows + parts - 1) / parts);
+  // A multiple, so that few shapes of matrix products come up whatever the number of rows.
+  const std::int64_t rows = (num_rows + parts - 1) / parts;
+  return std::min(num_rows, (rows + kRowMultiple - 1) / kRowMultiple * kRowMultiple);
 }
 
 double linear_cross_entropy(const at::Tensor& hidden_RH, const at::Tensor& weight_VH, const at::Tensor& targets_R,
@@ -137,13 +144,14 @@ void cross_entropy_rows(const at::Tensor& logits_CV, const at::Tensor& targets_C
 void cross_entropy_rows_aten(const at::Tensor& logits_CV, const at::Tensor& targets_C, double loss_weight,
                              const at::Tensor& losses_C) {
   const at::Tensor wide_CV = logits_CV.to(at::kFloat);
-  const at::Tensor targets_C1 = targets_C.to(at::kLong).unsqueeze(1);
+  const at::Tensor missing_C1 = targets_C.lt(0).unsqueeze(1);
+  const at::Tensor targets_C1 = targets_C.to(at::kLong).clamp_min(0).unsqueeze(1);
   const at::Tensor logsumexp_C1 = at::logsumexp(wide_CV, 1, true);
-  losses_C.copy_(at::sub(logsumexp_C1, wide_CV.gather(1, targets_C1)).squeeze(1));
+  losses_C.copy_(at::sub(logsumexp_C1, wide_CV.gather(1, targets_C1)).masked_fill_(missing_C1, 0.0).squeeze(1));
   if (loss_weight == 0.0) return;
   const at::Tensor gradient_CV = at::sub(wide_CV, logsumexp_C1).exp_();
   gradient_CV.scatter_add_(1, targets_C1, at::full({targets_C1.size(0), 1}, -1.0, wide_CV.options()));
-  logits_CV.copy_(at::mul(gradient_CV, loss_weight));
+  logits_CV.copy_(at::mul(gradient_CV, loss_weight).masked_fill_(missing_C1, 0.0));
 }
 
 }  // namespace detail

@@ -3,7 +3,8 @@
 //
 // Source:  cross-entropy of softmax(n W^T) as torch.nn.functional.cross_entropy(reduction="sum"); fused as in Liger Kernel's
 //          published formulation: the gradient of the logits takes the logits' place.
-// Shapes:  R rows with a target, H hidden, V vocabulary. hidden [R, H] and weight [V, H] in the compute type; targets [R] int32.
+// Shapes:  R rows with a target, H hidden, V vocabulary. hidden [R, H] and weight [V, H] in the compute type; targets [R] int32; a row whose
+//          target is negative has no loss and a gradient of zero.
 // Types:   logits in the compute type, softmax and loss in fp32; weight gradient in fp32 or the compute type.
 // Cost:    work memory of one part: kLogitsBytes, or kMinimumRows rows where that is more.
 // Threads: rows over ATen's threads; bits do not depend on their number beyond the matrix multiply's.

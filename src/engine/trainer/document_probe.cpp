@@ -1,6 +1,8 @@
 #include "engine/trainer/document_probe.h"
 
+#include <ATen/ops/all.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/isfinite.h>
 
 #include <algorithm>
 
@@ -37,6 +39,7 @@ ProbeResult probe_documents(model::Model& model, model::UnitStore& store, const 
   };
 
   const at::Tensor before = model.logits(pair, store);
+  if (!before.isfinite().all().item<bool>()) return ProbeResult::kNothingToProve;
   const at::Tensor first_before = part(before, 0, border);
   const at::Tensor second_before = part(before, border, second);
   for (std::int64_t i = 0; i < border; ++i) {

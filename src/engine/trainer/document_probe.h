@@ -8,7 +8,7 @@ namespace athanor::trainer {
 
 enum class ProbeResult {
   kProven,
-  kNothingToProve,  // no micro-batch holds two sequences
+  kNothingToProve,  // no two sequences, or logits that are not finite
   kLeak,            // a document saw another: a bug of ours
 };
 

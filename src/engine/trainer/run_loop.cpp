@@ -66,9 +66,11 @@ RunEnd RunLoop::run() {
 StepRecord RunLoop::take_step() {
   const std::vector<data::MicroBatch> global_batch = parts_.loader.batches(parts_.plan, state_.step);
   const StepResult result = train_step(
-      parts_.step, {.global_batch = global_batch,
-                    .scaler = state_.scaler,
-                    .first_micro_batch = static_cast<std::uint64_t>(state_.step * parts_.plan.accumulation_steps)});
+      parts_.step,
+      {.global_batch = global_batch,
+       .scaler = state_.scaler,
+       .first_micro_batch = static_cast<std::uint64_t>(state_.step * parts_.plan.accumulation_steps),
+       .learning_rate = state_.metric_schedule ? std::optional(state_.metric_schedule->learning_rate) : std::nullopt});
   react_to_skip(result, global_batch);
   ++state_.step;
 
@@ -158,12 +160,31 @@ void RunLoop::evaluate_now() {
                                   metrics->front().second, (*metrics)[1].second));
   progress_.pause_ended(base::Clock::now() - begin);
 
+  adjust_learning_rate(*metrics);
+  note_best(*metrics);
+}
+
+void RunLoop::adjust_learning_rate(const Metrics& metrics) {
+  if (!state_.metric_schedule) return;
+  const double before = state_.metric_schedule->learning_rate;
+  const schedule::MetricSchedule rule(parts_.config.schedule, parts_.config.optimizer.learning_rate);
+  const std::string metric = best_metric_name(parts_.config.checkpoint);
+  for (const auto& [name, value] : metrics) {
+    if (name == metric) state_.metric_schedule = rule.next(*state_.metric_schedule, value);
+  }
+  const double after = state_.metric_schedule->learning_rate;
+  if (after == before) return;
+  parts_.console.line(fmt::format("step {}: {} sets the learning rate from {:.3g} to {:.3g}", state_.step,
+                                  parts_.config.schedule.type, before, after));
+}
+
+void RunLoop::note_best(const Metrics& metrics) {
   const config::CheckpointConfig& config = parts_.config.checkpoint;
   const bool wanted =
       !config.metric_for_best.empty() || config.load_best_at_end || config.strategy == config::Interval::kBest;
   if (!wanted) return;
   const std::string metric = best_metric_name(config);
-  for (const auto& [name, value] : *metrics) {
+  for (const auto& [name, value] : metrics) {
     if (name != metric ||
         !is_better(value, log_.state().best_metric, config.greater_is_better.value_or(!metric.ends_with("loss"))))
       continue;

@@ -55,6 +55,8 @@ class RunLoop {
   void after_step(const Actions& actions);
   void log_now();
   void evaluate_now();
+  void adjust_learning_rate(const Metrics& metrics);
+  void note_best(const Metrics& metrics);
   void save_now();
   void save_for_interruption();
   void show_step(const StepRecord& record);

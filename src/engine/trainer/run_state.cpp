@@ -70,6 +70,9 @@ JsonValue run_state_to_json(const RunState& state, const TrajectorySettings& set
   json.set("scaler", schedule::scaler_state_to_json(state.scaler));
   json.set("consecutive_skips", static_cast<std::int64_t>(state.consecutive_skips));
   json.set("evaluation_due", state.evaluation_due);
+  if (state.metric_schedule) {
+    json.set("metric_schedule", schedule::metric_schedule_state_to_json(*state.metric_schedule));
+  }
   json.set("events_folder", state.events_folder);
   json.set("log_sums", log_sums_to_json(state.sums));
   json.set("settings", settings.values);
@@ -82,6 +85,9 @@ RunState run_state_from_json(const JsonValue& json, const std::string& where) {
   state.scaler = schedule::scaler_state_from_json(need(json, "scaler", where), where);
   state.consecutive_skips = static_cast<int>(need(json, "consecutive_skips", where).as_integer());
   state.evaluation_due = need(json, "evaluation_due", where).as_bool();
+  if (const JsonValue* metric_schedule = json.find("metric_schedule")) {
+    state.metric_schedule = schedule::metric_schedule_state_from_json(*metric_schedule, where);
+  }
   state.events_folder = need(json, "events_folder", where).as_string();
   state.sums = log_sums_from_json(need(json, "log_sums", where));
   return state;

@@ -6,12 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/json.h"
 #include "core/config/run_config.h"
 #include "core/schedule/loss_scale.h"
+#include "core/schedule/metric_schedule.h"
 #include "engine/trainer/run_log.h"
 
 namespace athanor::trainer {
@@ -21,7 +23,9 @@ struct RunState {
   schedule::ScalerState scaler;  // for the next step
   int consecutive_skips = 0;     // overflows in a row up to now
   bool evaluation_due = false;   // the evaluation that belongs to this step was interrupted
-  std::string events_folder;     // TensorBoard's, relative to output_dir when inside it
+  // What the evaluations have made of the learning rate, where the schedule follows them.
+  std::optional<schedule::MetricScheduleState> metric_schedule;
+  std::string events_folder;  // TensorBoard's, relative to output_dir when inside it
   LogSums sums;
 };
 

@@ -38,7 +38,7 @@ StepResult train_step(const StepParts& parts, const StepInput& input) {
   base::fault_point(base::FaultPoint::kStepBegin);
   StepResult result;
   const schedule::StepRates rates = parts.schedule.at(parts.optimizer.num_steps());
-  result.learning_rate = rates.learning_rate;
+  result.learning_rate = input.learning_rate.value_or(rates.learning_rate);
   result.num_targets = count_targets(input.global_batch);
 
   if (result.num_targets > 0) {
@@ -53,7 +53,7 @@ StepResult train_step(const StepParts& parts, const StepInput& input) {
                                  .precision = parts.precision,
                                  .scaler = input.scaler});
   if (result.decision.action == StepAction::kApply) {
-    parts.optimizer.step({.learning_rate = rates.learning_rate,
+    parts.optimizer.step({.learning_rate = result.learning_rate,
                           .gradient_factor = result.clip_coefficient / input.scaler.scale,
                           .momenta = scheduled_momenta(rates, parts.optimizer.config())});
   }

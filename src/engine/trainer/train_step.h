@@ -8,6 +8,7 @@
 // Threads: confined to the training thread.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "core/config/run_config.h"
@@ -33,7 +34,8 @@ struct StepParts {
 struct StepInput {
   std::span<const data::MicroBatch> global_batch;
   schedule::ScalerState scaler;
-  std::uint64_t first_micro_batch = 0;  // its number over the whole run
+  std::uint64_t first_micro_batch = 0;                 // its number over the whole run
+  std::optional<double> learning_rate = std::nullopt;  // in place of the schedule's, where evaluations decide it
 };
 
 struct StepResult {

@@ -28,6 +28,7 @@ namespace {
 struct Compute {
   at::Device device = at::kCPU;
   config::Precision precision = config::Precision::kFloat32;
+  base::JsonValue record = base::JsonValue::object();  // what was chosen and why, for athanor_config.json
 };
 
 Compute choose_compute(const config::RunConfig& config, Console& console) {
@@ -41,10 +42,15 @@ Compute choose_compute(const config::RunConfig& config, Console& console) {
                           "set their device to \"none\", or train on the processor with --device cpu");
   }
   if (device.is_cuda()) at::globalContext().setAllowTF32CuBLAS(config.precision.tf32);
-  console.line("device   " + describe_device(device, hardware));
+  const std::string where = describe_device(device, hardware);
+  console.line("device   " + where);
   console.line(fmt::format("compute  {} ({}){}", precision_name(choice.precision), choice.reason,
                            choice.hint.empty() ? "" : "; " + choice.hint));
-  return {device, choice.precision};
+  Compute compute{device, choice.precision};
+  compute.record.set("device", where);
+  compute.record.set("precision", precision_name(choice.precision));
+  compute.record.set("precision_reason", choice.reason);
+  return compute;
 }
 
 // The length of the run and everything that follows from it.
@@ -116,12 +122,22 @@ Machine allocate(const config::RunConfig& config, const Compute& compute, const 
   return machine;
 }
 
+// Also for a resumed run whose schedule is another than before.
+void follow_metric(const config::RunConfig& config, RunState& state) {
+  if (!schedule::follows_metric(config.schedule)) {
+    state.metric_schedule.reset();
+  } else if (!state.metric_schedule) {
+    state.metric_schedule = schedule::MetricSchedule(config.schedule, config.optimizer.learning_rate).initial_state();
+  }
+}
+
 // The state of a run at its first step.
 ResumedState fresh_state(const config::RunConfig& config, const Plan& plan) {
   ResumedState fresh;
   fresh.state.scaler = config.precision.compute == config::Precision::kFloat16
                            ? schedule::initial_scaler_state(config.precision.scaler)
                            : schedule::ScalerState{};
+  follow_metric(config, fresh.state);
   formats::TrainerState& state = fresh.trainer_state;
   state.max_steps = plan.steps.total_steps;
   state.num_train_epochs = plan.steps.num_epochs;
@@ -139,6 +155,7 @@ ResumedState load_or_initialize(const config::RunConfig& config, const ModelInpu
   if (source.checkpoint) {
     console.live("loading " + source.checkpoint->folder);
     ResumedState resumed = resume(*source.checkpoint, settings, *machine.store, *machine.optimizer);
+    follow_metric(config, resumed.state);
     resumed.trainer_state.max_steps = plan.steps.total_steps;
     resumed.trainer_state.num_train_epochs = plan.steps.num_epochs;
     console.line(fmt::format("resume   {} after step {}", source.checkpoint->folder, resumed.state.step));
@@ -168,8 +185,9 @@ void open_events(const TrainRequest& request, RunState& state, RunLog& log) {
   if (std::find(config.report_to.begin(), config.report_to.end(), "tensorboard") == config.report_to.end()) return;
   const double now = base::wall_time_seconds();
   if (state.events_folder.empty()) {
-    const std::string name =
+    std::string name =
         config.run_name.empty() ? base::utc_timestamp(now) + "_" + request.environment.host : config.run_name;
+    std::replace(name.begin(), name.end(), ':', '-');  // not every file system takes colons
     state.events_folder =
         config.directory.empty() ? request.config.checkpoint.output_dir + "/runs/" + name : config.directory;
   }
@@ -184,7 +202,7 @@ void open_events(const TrainRequest& request, RunState& state, RunLog& log) {
 }
 
 // The last thing before the first step: what an earlier run left behind goes, and what this run is made of is written down.
-void prepare_folder(const TrainRequest& request, const ResumeSource& source) {
+void prepare_folder(const TrainRequest& request, const ResumeSource& source, const Compute& compute) {
   const config::CheckpointConfig& config = request.config.checkpoint;
   checkpoint::remove_leftovers(config.output_dir);
   if (config.overwrite_output_dir && !source.checkpoint) {
@@ -192,7 +210,9 @@ void prepare_folder(const TrainRequest& request, const ResumeSource& source) {
       checkpoint::remove_checkpoint(checkpoint::checkpoint_folder(config.output_dir, step));
     }
   }
-  base::write_whole(config.output_dir + "/athanor_config.json", request.resolved.dump(2) + "\n");
+  base::JsonValue record = request.resolved;
+  record.set("chosen", compute.record);
+  base::write_whole(config.output_dir + "/athanor_config.json", record.dump(2) + "\n");
 }
 
 }  // namespace
@@ -227,7 +247,7 @@ TrainOutcome train(const TrainRequest& request) {
       config, compute.precision, plan.steps.total_steps, {data.train->dataset.fingerprint(), data.train->rows->size()});
   ResumedState start = load_or_initialize(config, input, plan, source, settings, machine, console);
   prove_documents_apart(machine, input, data, plan, console);
-  prepare_folder(request, source);
+  prepare_folder(request, source, compute);
 
   RunLog log(config.logging, compute.precision, std::move(start.trainer_state), start.state.sums);
   open_events(request, start.state, log);

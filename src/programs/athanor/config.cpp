@@ -102,8 +102,7 @@ int run_config(CommandLine line) {
   const bool as_json = line.take_switch("--json");
   const config::Resolution resolution = resolve_words(line.words);
   std::vector<base::Problem> problems = problems_of_settings(resolution);
-  const std::vector<base::Problem> of_schedule = problems_of_schedule(resolution);
-  problems.insert(problems.end(), of_schedule.begin(), of_schedule.end());
+  if (problems.empty()) problems = problems_of_schedule(resolution.config);
   if (as_json) {
     print_json(resolution, problems);
   } else {

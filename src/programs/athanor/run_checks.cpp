@@ -25,11 +25,9 @@ void append(std::vector<base::Problem>& problems, const std::vector<base::Proble
 
 }  // namespace
 
-std::vector<base::Problem> problems_of_schedule(const config::Resolution& resolution) {
-  if (!resolution.problems.empty()) return {};
+std::vector<base::Problem> problems_of_schedule(const config::RunConfig& config) {
   // While the length is not known: longer than any warm-up, so that only what is wrong in itself is found.
   constexpr std::int64_t kAnyLength = std::int64_t{1} << 40;
-  const config::RunConfig& config = resolution.config;
   const std::int64_t total = config.length.max_steps > 0 ? config.length.max_steps : kAnyLength;
   return problems_of([&] { schedule::make_schedule(config.schedule, config.optimizer.learning_rate, total); });
 }

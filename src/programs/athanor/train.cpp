@@ -25,7 +25,7 @@ int run_train(CommandLine line) {
   const config::Resolution resolution = resolve_words(line.words);
   problems.add(resolution.problems);
   problems.add(config::problems_of_world_size(resolution));
-  problems.add(problems_of_schedule(resolution));
+  if (resolution.problems.empty()) problems.add(problems_of_schedule(resolution.config));
   problems.add(problems_of_files(resolution.config));
   problems.throw_if_any();
   become_engine("train", line.words);

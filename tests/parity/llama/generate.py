@@ -1,6 +1,6 @@
-"""Makes the parity vectors llama and llama-tied with the reference implementation (Hugging Face transformers on PyTorch, CPU, fp32).
+"""Makes the parity vectors llama, llama-tied, qwen2 and those of the rotary kinds with the reference implementation (Hugging Face transformers on PyTorch, CPU, fp32).
 
-    pip install torch==2.15.0 transformers==5.23.0 safetensors numpy && python generate.py OUT   (OUT/llama, OUT/llama-tied)
+    pip install torch==2.15.0 transformers==5.23.0 safetensors numpy && python generate.py OUT   (OUT/llama, OUT/llama-tied, ...)
 
 Each case is a folder: an HF checkpoint with random weights (config.json, model.safetensors),
 tokens.safetensors with `input_ids` [steps, rows, seq] int64 and `labels` (same shape, -100 = no target; already
@@ -9,12 +9,15 @@ aligned with input_ids, so the model shifts them by one), and expected.json.
 import json, os, sys
 import torch, transformers
 from safetensors.torch import save_file
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM
 from transformers import get_cosine_with_hard_restarts_schedule_with_warmup
 
 out = sys.argv[1]
 torch.use_deterministic_algorithms(True)
 torch.set_num_threads(1)
+
+def small(**rope):
+    return LlamaConfig(vocab_size=128, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, initializer_range=0.08, **rope)
 
 CASES = {
     "llama": LlamaConfig(vocab_size=512, hidden_size=64, intermediate_size=176, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
@@ -22,8 +25,15 @@ CASES = {
     "llama-tied": LlamaConfig(vocab_size=512, hidden_size=64, intermediate_size=176, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=4,
                          max_position_embeddings=128, tie_word_embeddings=True, attention_bias=True, initializer_range=0.08,
                          rope_parameters=dict(rope_type="linear", rope_theta=100000.0, factor=4.0)),
+    "qwen2": Qwen2Config(vocab_size=160, hidden_size=48, intermediate_size=80, num_hidden_layers=2, num_attention_heads=6, num_key_value_heads=2,
+                         max_position_embeddings=128, rms_norm_eps=1e-6, tie_word_embeddings=False, initializer_range=0.08),
+    "qwen2-tied": Qwen2Config(vocab_size=160, hidden_size=48, intermediate_size=80, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=4,
+                         max_position_embeddings=128, tie_word_embeddings=True, initializer_range=0.08),
+    "llama-dynamic": small(max_position_embeddings=16, rope_parameters=dict(rope_type="dynamic", rope_theta=10000.0, factor=2.0)),
+    "llama-yarn": small(max_position_embeddings=64, rope_parameters=dict(rope_type="yarn", rope_theta=10000.0, factor=4.0, original_max_position_embeddings=16)),
+    "llama-llama3": small(max_position_embeddings=256, rope_parameters=dict(rope_type="llama3", rope_theta=500000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=32)),
 }
-KIND = {"llama": LlamaForCausalLM}
+KIND = {"llama": LlamaForCausalLM, "qwen2": Qwen2ForCausalLM}
 STEPS, ROWS, SEQ, LR, WARMUP = 8, 4, 48, 3e-3, 2
 
 def groups(model, decay=0.1):

@@ -50,6 +50,7 @@ const std::vector<Case>& broken() {
       {"C013", "--metric_for_best_model accuracy", {"loss alone, not accuracy"}},
       {"C014", "--save_only_model --resume_from_checkpoint true", {"save_only_model writes none"}},
       {"C015", "--packing --group_by_length", {"nothing to group"}},
+      {"C016", "--lr_scheduler_type reduce_lr_on_plateau", {"follows the evaluation", "eval_strategy"}},
       {"C015", "--packing --train_sampling_strategy group_by_length", {"nothing to group"}},
   };
   return cases;
@@ -68,17 +69,26 @@ TEST(Rules, EachBrokenRuleSaysItsIdPlaceAndRemedy) {
 
 TEST(Rules, WhatStandsBesideABrokenRuleIsAccepted) {
   for (const char* line :
-       {"--eval_strategy steps --validation_file v", "--eval_on_start --validation_file v",
+       {"--eval_strategy steps --validation_file v",
+        "--eval_on_start --validation_file v",
         "--load_best_model_at_end --eval_strategy steps --validation_file v --eval_steps 50 --save_steps 100",
         "--load_best_model_at_end --eval_strategy steps --validation_file v --eval_steps 0.1 --save_steps 0.3",
         "--load_best_model_at_end --eval_strategy epoch --save_strategy epoch --validation_file v",
         "--load_best_model_at_end --eval_strategy epoch --save_strategy best --validation_file v",
         "--save_strategy best --eval_strategy steps --validation_file v --metric_for_best_model eval_loss",
-        "--tokens_per_batch 1024 --model_max_length 1024", "--max_steps 10 --warmup_steps 10",
-        "--max_steps 10 --warmup_steps 20 --lr_scheduler_type constant", "--num_train_epochs 0 --max_steps 5",
-        "--logging_steps 0 --logging_strategy no", "--save_steps 2.5 --save_strategy epoch", "--save_steps 0.5",
-        "--resume_from_checkpoint true", "--overwrite_output_dir",
-        "--save_only_model --resume_from_checkpoint old/checkpoint-5", "--group_by_length", "--packing"}) {
+        "--tokens_per_batch 1024 --model_max_length 1024",
+        "--max_steps 10 --warmup_steps 10",
+        "--max_steps 10 --warmup_steps 20 --lr_scheduler_type constant",
+        "--num_train_epochs 0 --max_steps 5",
+        "--logging_steps 0 --logging_strategy no",
+        "--save_steps 2.5 --save_strategy epoch",
+        "--save_steps 0.5",
+        "--resume_from_checkpoint true",
+        "--overwrite_output_dir",
+        "--save_only_model --resume_from_checkpoint old/checkpoint-5",
+        "--group_by_length",
+        "--packing",
+        "--lr_scheduler_type greedy --eval_strategy epoch --validation_file v"}) {
     accept_words(line);
   }
 }

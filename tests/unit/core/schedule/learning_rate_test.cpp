@@ -151,8 +151,8 @@ std::string problem_of(const config::ScheduleConfig& config, std::int64_t total 
 
 TEST(LearningRate, ImpossibleSettingsAreNamedWithARemedy) {
   EXPECT_NE(problem_of(huggingface("cosin")).find("did you mean cosine?"), std::string::npos);
-  EXPECT_NE(problem_of(huggingface("reduce_lr_on_plateau")).find("follows a metric"), std::string::npos);
-  EXPECT_NE(problem_of(huggingface("greedy")).find("follows a metric"), std::string::npos);
+  EXPECT_NE(problem_of(huggingface("greedy", R"({"factor": 1.5, "patiense": 3})")).find("did you mean patience?"),
+            std::string::npos);
   EXPECT_NE(problem_of(deepspeed("CosineAnnealingLR", R"({"T_max": 5})")).find("torch.optim.lr_scheduler"),
             std::string::npos);
   EXPECT_NE(problem_of(huggingface("cosine", R"({"num_cycle": 2})")).find("did you mean num_cycles?"),

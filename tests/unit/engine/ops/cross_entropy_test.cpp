@@ -19,10 +19,11 @@ using testing::leaf;
 using testing::normal;
 using testing::tolerance;
 
+// Every fifth row has no target.
 at::Tensor make_targets(std::int64_t n, std::int64_t vocabulary) {
   const at::Tensor out = at::empty({n}, at::kInt);
   for (std::int32_t t = 0; t < n; ++t) {
-    out.data_ptr<std::int32_t>()[t] = t * 7 % static_cast<std::int32_t>(vocabulary);
+    out.data_ptr<std::int32_t>()[t] = t % 5 == 4 ? -100 : t * 7 % static_cast<std::int32_t>(vocabulary);
   }
   return out;
 }
@@ -64,10 +65,10 @@ TEST_P(CrossEntropy, AtenPathAgreesWithTheLoops) {
 }
 
 TEST(CrossEntropyParts, ManyPartsGiveTheSumsOfOne) {
-  constexpr std::int64_t kRows = 300;
+  constexpr std::int64_t kRows = 288;
   constexpr std::int64_t kVocabulary = 70000;
   const std::int64_t part = loss_rows_at_a_time(kRows, kVocabulary, 4);
-  ASSERT_EQ(part, 100);
+  ASSERT_EQ(part, 96);
   const at::Tensor hidden = normal({kRows, 4}, 1);
   const at::Tensor weight = normal({kVocabulary, 4}, 2);
   const at::Tensor targets = make_targets(kRows, kVocabulary);
