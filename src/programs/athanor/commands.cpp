@@ -78,7 +78,12 @@ const std::vector<Command>& commands() {
        "usage: athanor generate MODEL --prompt TEXT [--max_new_tokens 128] [--temperature T] [--top_p P] [--seed N]\n\n"
        "Without --temperature the most likely token is taken (greedy). MODEL is an output_dir, a checkpoint or any "
        "folder\n"
-       "with config.json, safetensors and a tokenizer.\n\n"
+       "with config.json, safetensors and a tokenizer. --prompt - reads standard input.\n"
+       "  --tokenizer_name FOLDER    another tokenizer than the model's\n"
+       "  --precision fp32 | bf16 | fp16   --device cpu | cuda   --num_threads N\n"
+       "  --ignore_eos               go on behind the end of the text\n"
+       "  --prompt_ids 1,15,27       token ids in place of text    --output_ids   show ids; with both no tokenizer is "
+       "read\n\n"
        "examples\n"
        "  athanor generate runs/quickstart --prompt \"Once\" --temperature 0.8 --top_p 0.95 --seed 7\n"
        "  athanor generate out/checkpoint-500 --prompt \"def add(a, b):\" --max_new_tokens 64",

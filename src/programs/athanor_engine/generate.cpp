@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <functional>
@@ -36,6 +37,25 @@ std::string read_standard_input() {
 
 using Setter = std::function<void(const std::string& flag, const std::string& value)>;
 
+std::vector<std::int32_t> parse_ids(const std::string& flag, const std::string& text) {
+  std::vector<std::int32_t> ids;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    ids.push_back(parse<std::int32_t>(flag, text.substr(at, comma - at)));
+    at = comma + 1;
+  }
+  return ids;
+}
+
+bool parse_switch(const std::string& flag, const std::string& value) {
+  if (value == "true" || value == "True") return true;
+  if (value == "false" || value == "False") return false;
+  throw base::UserError(fmt::format("true or false is wanted, not \"{}\"", value), flag,
+                        fmt::format("write {} or {} false", flag, flag));
+}
+
+bool is_switch(const std::string& flag) { return flag == "--output_ids" || flag == "--ignore_eos"; }
+
 std::map<std::string, Setter> setters(trainer::GenerateRequest& request) {
   const auto choose_precision = [&](const std::string& flag, const std::string& value) {
     if (value == "fp32") request.precision = config::Precision::kFloat32;
@@ -51,6 +71,9 @@ std::map<std::string, Setter> setters(trainer::GenerateRequest& request) {
       {"--model", [&](const std::string&, const std::string& value) { request.model_path = value; }},
       {"--prompt", [&](const std::string&,
                        const std::string& value) { request.prompt = value == "-" ? read_standard_input() : value; }},
+      {"--prompt_ids", [&](const std::string& f, const std::string& v) { request.prompt_ids = parse_ids(f, v); }},
+      {"--output_ids", [&](const std::string& f, const std::string& v) { request.output_ids = parse_switch(f, v); }},
+      {"--ignore_eos", [&](const std::string& f, const std::string& v) { request.ignore_eos = parse_switch(f, v); }},
       {"--tokenizer_name", [&](const std::string&, const std::string& value) { request.tokenizer_path = value; }},
       {"--max_new_tokens",
        [&](const std::string& f, const std::string& v) { request.max_new_tokens = parse<std::int64_t>(f, v); }},
@@ -86,6 +109,11 @@ trainer::GenerateRequest read_request(const std::vector<std::string>& words) {
     const std::string flag = words[i].substr(0, equals);
     const auto setter = known.find(flag);
     if (setter == known.end()) refuse_flag(flag, known);
+    const bool value_follows = i + 1 < words.size() && !words[i + 1].starts_with("--");
+    if (equals == std::string::npos && is_switch(flag) && !value_follows) {
+      setter->second(flag, "true");
+      continue;
+    }
     if (equals == std::string::npos && i + 1 == words.size()) {
       throw base::UserError("a value is missing", flag, fmt::format("write {} VALUE", flag));
     }
