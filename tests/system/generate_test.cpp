@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/system/tiny_run.h"
 
 namespace athanor {
@@ -46,6 +48,36 @@ TEST(Generate, ContinuesTheTextItWasTrainedOn) {
   EXPECT_EQ(too_long.exit_code, 2);
   EXPECT_THAT(too_long.err, HasSubstr("the prompt has 71 tokens, the model takes 64"));
   EXPECT_EQ(generate(run, {"--prompt", "a", "--top_p", "1.5"}).exit_code, 2);
+}
+
+TEST(Generate, TakesAndGivesTokenIdsWithoutATokenizer) {
+  const TinyRun run;
+  base::write_scratch(run.path("rows.jsonl"), std::string("{\"input_ids\": [5, 6, 7, 8, 5, 6, 7, 8, 5, 6, 7, 8]}\n") +
+                                                 "{\"input_ids\": [6, 7, 8, 5, 6, 7, 8, 5, 6, 7, 8, 5]}\n");
+  ASSERT_EQ(run.train("out", {"--train_file", run.path("rows.jsonl"), "--max_steps", "40"}).exit_code, 0);
+  std::filesystem::remove(run.path("out") + "/tokenizer.json");
+  const ProgramOutcome ids =
+      generate(run, {"--prompt_ids", "5,6,7", "--max_new_tokens", "4", "--ignore_eos", "--output_ids"});
+  EXPECT_EQ(ids.exit_code, 0) << ids.err;
+  EXPECT_EQ(ids.out, "8 5 6 7\n");
+
+  struct Bad {
+    std::vector<std::string> words;
+    std::string message;
+  };
+  const std::vector<Bad> bad = {
+      {{"--prompt_ids", "5", "--prompt", "a", "--output_ids"}, "--prompt_ids"},
+      {{"--prompt_ids", "5,100000", "--output_ids"}, "100000"},
+      {{"--prompt_ids", "5,-1", "--output_ids"}, "-1"},
+      {{"--prompt_ids", "5,x", "--output_ids"}, "a number is wanted, not \"x\""},
+      {{"--prompt_ids", "5", "--output_ids", "maybe"}, "true or false is wanted"},
+  };
+  for (const Bad& each : bad) {
+    const ProgramOutcome outcome = generate(run, each.words);
+    EXPECT_EQ(outcome.exit_code, 2) << each.message;
+    EXPECT_THAT(outcome.err, HasSubstr(each.message));
+    EXPECT_EQ(outcome.out, "");
+  }
 }
 
 }  // namespace

@@ -134,6 +134,7 @@ int run_generate(const std::vector<std::string>& words) {
     std::fflush(stdout);
   });
   std::fputc('\n', stdout);
+  std::fflush(stdout);  // before the line to standard error, which is not buffered
   const double speed = static_cast<double>(generated.num_new_tokens) / std::max(generated.seconds, 1e-9);
   fmt::print(stderr, "{} tokens, {:.1f} tokens/s{}\n", generated.num_new_tokens, speed,
              generated.end == trainer::GenerateEnd::kEndOfText ? ", to the end of the text" : "");
