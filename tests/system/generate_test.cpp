@@ -53,7 +53,7 @@ TEST(Generate, ContinuesTheTextItWasTrainedOn) {
 TEST(Generate, TakesAndGivesTokenIdsWithoutATokenizer) {
   const TinyRun run;
   base::write_scratch(run.path("rows.jsonl"), std::string("{\"input_ids\": [5, 6, 7, 8, 5, 6, 7, 8, 5, 6, 7, 8]}\n") +
-                                                 "{\"input_ids\": [6, 7, 8, 5, 6, 7, 8, 5, 6, 7, 8, 5]}\n");
+                                                  "{\"input_ids\": [6, 7, 8, 5, 6, 7, 8, 5, 6, 7, 8, 5]}\n");
   ASSERT_EQ(run.train("out", {"--train_file", run.path("rows.jsonl"), "--max_steps", "40"}).exit_code, 0);
   std::filesystem::remove(run.path("out") + "/tokenizer.json");
   const ProgramOutcome ids =

@@ -16,15 +16,19 @@ from transformers import AutoModelForCausalLM
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 ATHANOR = ROOT / "build/bin/athanor"
-CASES = ("llama", "llama-tied")
-PROMPT = [5, 17, 200, 301, 44]
+CASES = ("llama", "llama-tied", "llama-yarn", "llama-llama3", "qwen2", "qwen2-tied")
+PROMPT = [5, 17, 100, 31, 44]
 NEW_TOKENS = 24
 
 
-def train(case, out):
+def training_rows():
+    """Eight rows of 24 ids below 128; tests/system/transformers_test.cpp makes the same ones."""
+    return [[(7 * row + 3 * place * place + place) % 128 for place in range(24)] for row in range(8)]
+
+
+def train(case, rows, out):
     folder = ROOT / "tests/parity" / case
-    subprocess.run([ATHANOR, "train", "--model_name_or_path", folder, "--data_path", folder / "data.jsonl", "--validation_file",
-                    folder / "data.jsonl", "--output_dir", out, "--train_sampling_strategy", "sequential",
+    subprocess.run([ATHANOR, "train", "--model_name_or_path", folder, "--data_path", rows, "--validation_file", rows, "--output_dir", out, "--train_sampling_strategy", "sequential",
                     "--per_device_train_batch_size", "4", "--max_steps", "8", "--learning_rate", "3e-3", "--lr_scheduler_type",
                     "constant", "--logging_steps", "1", "--eval_strategy", "steps", "--eval_steps", "8", "--save_strategy", "no",
                     "--report_to", "none"], check=True, stdout=subprocess.DEVNULL)
@@ -47,10 +51,10 @@ def reference(out, rows):
     total, count = 0.0, 0
     with torch.no_grad():
         for row in rows:
-            ids, labels = torch.tensor([row["input_ids"]]), torch.tensor(row["labels"])[1:]
+            ids = torch.tensor([row])
             logits = model(input_ids=ids).logits[0, :-1].float()
-            total += torch.nn.functional.cross_entropy(logits, labels, ignore_index=-100, reduction="sum").item()
-            count += int((labels != -100).sum())
+            total += torch.nn.functional.cross_entropy(logits, ids[0, 1:], reduction="sum").item()
+            count += len(row) - 1
         ids = torch.tensor([PROMPT])
         for _ in range(NEW_TOKENS):
             ids = torch.cat([ids, model(input_ids=ids).logits[:, -1:].argmax(-1)], 1)
@@ -62,12 +66,12 @@ def main():
     parser.add_argument("--write", action="store_true", help="write expected.json")
     args = parser.parse_args()
     values, failures = {}, 0
+    rows = training_rows()
     for case in CASES:
-        with open(ROOT / "tests/parity" / case / "data.jsonl") as lines:
-            rows = [json.loads(line) for line in lines]
         with tempfile.TemporaryDirectory() as name:
-            out = pathlib.Path(name) / "out"
-            loss = train(case, out)
+            out, file = pathlib.Path(name) / "out", pathlib.Path(name) / "rows.jsonl"
+            file.write_text("".join(json.dumps({"input_ids": row}) + "\n" for row in rows))
+            loss = train(case, file, out)
             continuation = generate(out)
             expected_loss, expected_continuation = reference(out, rows)
         ok = abs(loss - expected_loss) < 2e-5 and continuation == expected_continuation
