@@ -86,14 +86,14 @@ at::Tensor pad_logsumexp(const at::Tensor& logsumexp_RNS) {
 
 void attention_forward(const at::Tensor& qkv_TQ, std::span<const std::int32_t> sequence_starts,
                        const AttentionShape& shape, const at::Tensor& out_TA, const at::Tensor& logsumexp_NT) {
-  if (qkv_TQ.is_cpu() && detail::attention_blocked_works(qkv_TQ.scalar_type())) {
-    detail::attention_forward_blocked(qkv_TQ, sequence_starts, shape, out_TA, logsumexp_NT);
-  } else if (qkv_TQ.is_cuda() && qkv_TQ.scalar_type() != at::kFloat) {
-    detail::attention_forward_varlen(qkv_TQ, sequence_starts, shape, out_TA, logsumexp_NT);
-  } else if (wants_wide_products(qkv_TQ)) {
+  if (wants_wide_products(qkv_TQ)) {
     const at::Tensor wide_TA = at::empty(out_TA.sizes(), out_TA.options().dtype(at::kFloat));
     attention_forward(qkv_TQ.to(at::kFloat), sequence_starts, shape, wide_TA, logsumexp_NT);
     out_TA.copy_(wide_TA);
+  } else if (qkv_TQ.is_cpu() && detail::attention_blocked_works(qkv_TQ.scalar_type())) {
+    detail::attention_forward_blocked(qkv_TQ, sequence_starts, shape, out_TA, logsumexp_NT);
+  } else if (qkv_TQ.is_cuda() && qkv_TQ.scalar_type() != at::kFloat) {
+    detail::attention_forward_varlen(qkv_TQ, sequence_starts, shape, out_TA, logsumexp_NT);
   } else {
     detail::attention_forward_aten(qkv_TQ, sequence_starts, shape, out_TA, logsumexp_NT);
   }
@@ -102,17 +102,17 @@ void attention_forward(const at::Tensor& qkv_TQ, std::span<const std::int32_t> s
 void attention_backward(const at::Tensor& out_gradient_TA, const at::Tensor& qkv_TQ, const at::Tensor& out_TA,
                         const at::Tensor& logsumexp_NT, std::span<const std::int32_t> sequence_starts,
                         const AttentionShape& shape, const at::Tensor& qkv_gradient_TQ) {
-  if (qkv_TQ.is_cpu() && detail::attention_blocked_works(qkv_TQ.scalar_type())) {
+  if (wants_wide_products(qkv_TQ)) {
+    const at::Tensor wide_TQ = at::empty(qkv_TQ.sizes(), qkv_TQ.options().dtype(at::kFloat));
+    attention_backward(out_gradient_TA.to(at::kFloat), qkv_TQ.to(at::kFloat), out_TA.to(at::kFloat), logsumexp_NT,
+                       sequence_starts, shape, wide_TQ);
+    qkv_gradient_TQ.copy_(wide_TQ);
+  } else if (qkv_TQ.is_cpu() && detail::attention_blocked_works(qkv_TQ.scalar_type())) {
     detail::attention_backward_blocked(out_gradient_TA, qkv_TQ, out_TA, logsumexp_NT, sequence_starts, shape,
                                        qkv_gradient_TQ);
   } else if (qkv_TQ.is_cuda() && qkv_TQ.scalar_type() != at::kFloat) {
     detail::attention_backward_varlen(out_gradient_TA, qkv_TQ, out_TA, logsumexp_NT, sequence_starts, shape,
                                       qkv_gradient_TQ);
-  } else if (wants_wide_products(qkv_TQ)) {
-    const at::Tensor wide_TQ = at::empty(qkv_TQ.sizes(), qkv_TQ.options().dtype(at::kFloat));
-    attention_backward(out_gradient_TA.to(at::kFloat), qkv_TQ.to(at::kFloat), out_TA.to(at::kFloat), logsumexp_NT,
-                       sequence_starts, shape, wide_TQ);
-    qkv_gradient_TQ.copy_(wide_TQ);
   } else {
     detail::attention_backward_aten(out_gradient_TA, qkv_TQ, out_TA, logsumexp_NT, sequence_starts, shape,
                                     qkv_gradient_TQ);

@@ -5,26 +5,14 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "engine/ops/processor.h"
 
 namespace athanor::trainer {
 
 namespace {
 
 using config::Precision;
-
-// "flags : ... avx512_bf16 ..." and "model name : ..." of the first processor.
-std::string cpuinfo_field(const std::string& cpuinfo, const std::string& field) {
-  const std::size_t at = cpuinfo.find(field);
-  if (at == std::string::npos) return "";
-  const std::size_t colon = cpuinfo.find(':', at);
-  const std::size_t end = cpuinfo.find('\n', at);
-  if (colon == std::string::npos || end == std::string::npos || colon + 2 > end) return "";
-  return cpuinfo.substr(colon + 2, end - colon - 2);
-}
 
 // The driver's own library says the compute capability; no CUDA header is needed for that.
 int compute_capability(void* driver) {
@@ -55,13 +43,8 @@ void look_for_cuda(Hardware& hardware) {
 
 Hardware look_at_hardware() {
   Hardware hardware;
-  if (std::filesystem::exists("/proc/cpuinfo")) {
-    const std::string cpuinfo = base::read_file("/proc/cpuinfo");
-    const std::string flags = " " + cpuinfo_field(cpuinfo, "flags") + " ";
-    hardware.cpu_bf16 =
-        flags.find(" avx512_bf16 ") != std::string::npos || flags.find(" amx_bf16 ") != std::string::npos;
-    hardware.processor = cpuinfo_field(cpuinfo, "model name");
-  }
+  hardware.cpu_bf16 = ops::processor().faster_bf16;
+  hardware.processor = ops::processor().name;
   look_for_cuda(hardware);
   return hardware;
 }

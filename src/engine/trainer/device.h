@@ -15,7 +15,7 @@ struct Hardware {
   bool cuda = false;
   int cuda_capability = 0;   // 90 for 9.0; 0 when unknown
   std::string cuda_missing;  // why a GPU that is there cannot be used; empty otherwise
-  bool cpu_bf16 = false;     // the processor multiplies bf16 matrices (avx512_bf16 or amx)
+  bool cpu_bf16 = false;     // the processor multiplies bf16 matrices faster than fp32 ones
   std::string processor;     // "AMD EPYC ..."
 };
 // Loads libtorch's CUDA library when the machine has an NVIDIA driver.
